@@ -1,0 +1,44 @@
+/**
+ * What an operator allows for an exchange: whose answers may be shared with whom, and how far. Plain data; `config/`
+ * reads and checks it.
+ */
+
+export type TenantSource =
+  | { readonly kind: 'header'; readonly name: string }
+  | { readonly kind: 'query'; readonly name: string }
+  | { readonly kind: 'metadata'; readonly namespace: string; readonly path: readonly string[] }
+  | { readonly kind: 'sigv4' }
+  | { readonly kind: 'all'; readonly sources: readonly TenantSource[] };
+
+export interface LateJoin {
+  /** Events of a `text/event-stream` that may have passed. */
+  readonly maxEvents: number;
+  readonly maxBytes: number;
+  /** Since the answer's first byte. */
+  readonly maxAgeMs: number;
+}
+
+export interface Deadlines {
+  /** From the start of the upstream call. */
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+  /** From the start of the upstream call. */
+  readonly totalMs: number;
+  /** From a caller's arrival, while it has no bytes. */
+  readonly waitMs: number;
+}
+
+export interface Policy {
+  /** Changes whenever anything in the policy that decides about sharing changes; part of every key. */
+  readonly epoch: string;
+  readonly name: string;
+  readonly mode: 'off' | 'shadow' | 'enforce';
+  readonly tenant: { readonly from: readonly TenantSource[]; readonly anonymous: 'bypass' | 'share' };
+  readonly sampling: 'deterministic' | 'seeded' | 'any';
+  readonly tools: 'bypass' | 'allow';
+  readonly identity: 'keep' | 'ignore';
+  /** Callers of a flight beyond the first. */
+  readonly maxWaiters: number;
+  readonly lateJoin: LateJoin;
+  readonly deadlines: Deadlines;
+}
