@@ -1,0 +1,10 @@
+/**
+ * The wire between Envoy and the exchange machine: what Envoy says, and what is said to it, as plain data. This room is the
+ * only place that knows the ext_proc proto (`proto/envoy/service/ext_proc/v3`); what a message means is the machine's.
+ */
+
+export { decodeMessage } from './wire/envoy-message.ts';
+export type { EnvoyMessage, WireHead } from './wire/envoy-message.ts';
+export type { LazyStructs } from './wire/lazy-structs.ts';
+export { encodeReply } from './wire/reply.ts';
+export type { ModeOverride, Reply } from './wire/reply.ts';
