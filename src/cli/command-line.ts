@@ -1,0 +1,69 @@
+/**
+ * The command line: which command is meant, with what. Runs nothing.
+ */
+
+export type CommandLine =
+  | { readonly kind: 'serve'; readonly config: string | null }
+  | { readonly kind: 'check'; readonly config: string | null }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'wrong'; readonly message: string };
+
+/** What the process ends with, after sysexits.h where it has a word for it. */
+export const exitCodes = { ok: 0, mistakes: 1, wrongCall: 64, cannotListen: 69, wrongConfig: 78 } as const;
+
+export const usage = `Usage: envoy-coalescer [COMMAND] [OPTIONS]
+
+An Envoy external processor that coalesces identical LLM calls in flight.
+
+Commands:
+  serve [--config FILE]   run the processor (the default)
+  check [--config FILE]   validate the configuration and print it with its defaults
+
+Options:
+  --config FILE           YAML or JSON; without it every key has its default
+  --help                  print this text
+  --version               print the version
+
+Exit codes: 0 done, 1 mistakes found by check, 64 wrong call, 69 cannot listen, 78 wrong configuration
+`;
+
+const commands = ['serve', 'check'] as const;
+
+/** Reads the arguments behind the program's name. */
+export function parseCommandLine(argv: readonly string[]): CommandLine {
+  if (argv.some((word) => word === '--help' || word === '-h') || argv[0] === 'help') return { kind: 'help' };
+  if (argv.some((word) => word === '--version' || word === '-V')) return { kind: 'version' };
+  const [first, ...rest] = argv;
+  if (first === undefined || first.startsWith('-')) return parseOptions('serve', argv);
+  const command = commands.find((candidate) => candidate === first);
+  if (command === undefined) return wrong(`there is no command ${quoted(first)}, only ${commands.join(' and ')}`);
+  return parseOptions(command, rest);
+}
+
+function parseOptions(kind: (typeof commands)[number], words: readonly string[]): CommandLine {
+  let config: string | null = null;
+  const left = [...words];
+  for (let word = left.shift(); word !== undefined; word = left.shift()) {
+    const [name, inlineValue] = splitOnce(word);
+    if (name !== '--config') return wrong(`${kind} takes no ${quoted(word)}, only --config FILE`);
+    if (config !== null) return wrong('--config is given twice');
+    const value = inlineValue ?? left.shift();
+    if (value === undefined || value === '') return wrong('--config needs a FILE');
+    config = value;
+  }
+  return { kind, config };
+}
+
+function splitOnce(word: string): readonly [name: string, value: string | null] {
+  const at = word.indexOf('=');
+  return at === -1 ? [word, null] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+function quoted(word: string): string {
+  return JSON.stringify(word.slice(0, 100));
+}
+
+function wrong(message: string): CommandLine {
+  return { kind: 'wrong', message };
+}

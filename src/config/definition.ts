@@ -1,0 +1,192 @@
+/**
+ * The one definition of the configuration: every key, what it may hold and its default, and the `Config` that the rest
+ * of the program sees. Owns no YAML and no file; `read.ts` does.
+ */
+import { z } from 'zod';
+
+import type { Policy } from '../coalesce/request/policy.ts';
+import type { Address } from './address.ts';
+import { keysOf } from './keys.ts';
+import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './policy-definition.ts';
+import { address, confidentialText, count, duration, nonEmptyText, oneOf, origin, size } from './scalars.ts';
+
+const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** What bounds the process as a whole; the bound of one flight's waiters is the policy's. */
+export interface Limits {
+  readonly maxWaitersTotal: number;
+  /** Flights under one key at once. */
+  readonly maxGenerations: number;
+  readonly maxFlights: number;
+  readonly maxRequestBytes: number;
+  readonly maxRequestBytesTotal: number;
+  readonly maxReplayBytes: number;
+  readonly maxReplayBytesTotal: number;
+  /** Event-loop delay from which new exchanges bypass. */
+  readonly maxLoopDelayMs: number;
+  readonly ticketTtlMs: number;
+  /** Callers released per second and key, the first at once. */
+  readonly releaseRate: number;
+}
+
+export interface Admission {
+  /** Upstream calls at once; 0: no limit. */
+  readonly maxUpstream: number;
+  readonly maxQueue: number;
+  readonly maxWaitMs: number;
+}
+
+export interface Config {
+  readonly listen: readonly Address[];
+  readonly admin: Address;
+  readonly probes: Address | null;
+  /** Origin of the detached leg's upstream; null: attached leg. */
+  readonly egress: string | null;
+  readonly orphanGraceMs: number;
+  /** At least 32 bytes; null: one is drawn at start. */
+  readonly secret: Buffer | null;
+  readonly limits: Limits;
+  readonly admission: Admission;
+  readonly maxPromotions: number;
+  readonly drainMs: number;
+  readonly logLevel: LogLevel;
+  readonly policy: Policy;
+}
+
+/** What a file says, before the secret is looked up. */
+export interface ConfigContent extends Omit<Config, 'secret'> {
+  readonly secretText: string | null;
+  readonly secretFile: string | null;
+}
+
+/** Names of the public interface that this version does not have. */
+export const unsupportedKeys: ReadonlySet<string> = new Set([
+  'retry',
+  'negative_cache',
+  'shadow',
+  'rollout',
+  'tls',
+  'redis',
+  'tracing',
+  'prices',
+  'profiles',
+  'policies',
+  'key.include',
+  'key.ignore_headers',
+  'key.ignore_body',
+  'key.normalize',
+  'admission.scope',
+  'tenant.from.attribute',
+  'tenant.from.all.attribute',
+]);
+
+export const leastSecretBytes = 32;
+
+const second = 1000;
+/**
+ * A chunked upload arrives whole up to twice Envoy's buffer, and a gRPC message of the processor holds 64 MiB: a body
+ * under this limit always fits.
+ */
+const largestRequestBytes = 31 * 2 ** 20;
+
+const limits = z
+  .strictObject({
+    max_waiters: maxWaiters(defaultPolicyContent),
+    max_waiters_total: count({ least: 1 }).default(10_000),
+    max_generations: count({ least: 1, most: 1000 }).default(4),
+    max_flights: count({ least: 1 }).default(10_000),
+    max_request_bytes: size({ least: 1, most: largestRequestBytes }).default(2 ** 20),
+    max_request_bytes_total: size({ least: 1 }).default(256 * 2 ** 20),
+    max_replay_bytes: size({ least: 1 }).default(8 * 2 ** 20),
+    max_replay_bytes_total: size({ least: 1 }).default(256 * 2 ** 20),
+    max_loop_delay: duration({ least: 1 }).default(2 * second),
+    ticket_ttl: duration({ least: 1 }).default(10 * second),
+    release_rate: count({ least: 1, most: 1_000_000 }).default(50),
+  })
+  .prefault({});
+
+const admission = z
+  .strictObject({
+    max_upstream: count().default(0),
+    max_queue: count().default(1000),
+    max_wait: duration().default(30 * second),
+  })
+  .prefault({})
+  .transform((read) => ({ maxUpstream: read.max_upstream, maxQueue: read.max_queue, maxWaitMs: read.max_wait }));
+
+/** A list; a single value is a list of one. */
+const addresses: z.ZodType<readonly Address[]> = z.preprocess(
+  (value) => (typeof value === 'string' ? [value] : value),
+  z.array(address()).min(1).max(16),
+);
+
+const file = z.strictObject({
+  listen: addresses.default([{ kind: 'tcp', host: '127.0.0.1', port: 9002 }]),
+  admin: address().default({ kind: 'tcp', host: '127.0.0.1', port: 9003 }),
+  probes: address().nullable().default(null),
+  ...policyShape(defaultPolicyContent),
+  egress: origin().nullable().default(null),
+  orphan_grace: duration().default(2 * second),
+  key: z
+    .strictObject({
+      secret: confidentialText(`one of at least ${leastSecretBytes} bytes, in quotes`).nullable().default(null),
+      secret_file: nonEmptyText().nullable().default(null),
+    })
+    .prefault({}),
+  limits,
+  admission,
+  max_promotions: count({ most: 1000 }).default(3),
+  drain: duration().default(1800 * second),
+  log: z.strictObject({ level: oneOf(logLevels).default('info') }).prefault({}),
+});
+
+const content: z.ZodType<ConfigContent> = file.transform(contentOf);
+
+/** The definition applied to plain data, as YAML or JSON gives it. */
+export function parseContent(raw: unknown): z.ZodSafeParseResult<ConfigContent> {
+  return content.safeParse(raw, { reportInput: true });
+}
+
+/** Every key of the definition as a dotted path without list indexes: `limits.max_waiters`, `tenant.from.header`. */
+export function knownKeys(): string[] {
+  return keysOf(file);
+}
+
+function contentOf(read: z.output<typeof file>): ConfigContent {
+  const { mode, tenant, sampling, tools, identity, deadlines } = read;
+  const maxWaiters = read.limits.max_waiters;
+  return {
+    listen: read.listen,
+    admin: read.admin,
+    probes: read.probes,
+    egress: read.egress,
+    orphanGraceMs: read.orphan_grace,
+    secretText: read.key.secret,
+    secretFile: read.key.secret_file,
+    limits: limitsOf(read.limits),
+    admission: read.admission,
+    maxPromotions: read.max_promotions,
+    drainMs: read.drain,
+    logLevel: read.log.level,
+    policy: policyNamed('default', {
+      ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines },
+      lateJoin: read.late_join,
+    }),
+  };
+}
+
+function limitsOf(read: z.output<typeof limits>): Limits {
+  return {
+    maxWaitersTotal: read.max_waiters_total,
+    maxGenerations: read.max_generations,
+    maxFlights: read.max_flights,
+    maxRequestBytes: read.max_request_bytes,
+    maxRequestBytesTotal: read.max_request_bytes_total,
+    maxReplayBytes: read.max_replay_bytes,
+    maxReplayBytesTotal: read.max_replay_bytes_total,
+    maxLoopDelayMs: read.max_loop_delay,
+    ticketTtlMs: read.ticket_ttl,
+    releaseRate: read.release_rate,
+  };
+}

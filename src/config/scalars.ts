@@ -1,0 +1,103 @@
+/**
+ * The kinds of single values that a configuration holds, each a zod type whose message says what is wrong and what is
+ * allowed. Owns no key and no default.
+ */
+import { z } from 'zod';
+
+import { parseAddress } from './address.ts';
+import type { Address } from './address.ts';
+import { formatDuration, formatSize, parseDuration, parseSize } from './durations-and-sizes.ts';
+
+/** Both ends belong to the range. */
+export interface Range {
+  readonly least?: number;
+  readonly most?: number;
+}
+
+/** Node's timers hold 2^31 - 1 ms; 24 days are under it. */
+const longestMs = 576 * 3_600_000;
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+
+/** Milliseconds. */
+export function duration({ least = 0, most = longestMs }: Range = {}): z.ZodType<number> {
+  const allowed = `a duration such as 500ms, 2s, 10m or 1h, from ${formatDuration(least)} to ${formatDuration(most)}`;
+  return scalar(allowed, (value) => within(parseDuration(value), least, most));
+}
+
+/** Bytes. */
+export function size({ least = 0, most = Number.MAX_SAFE_INTEGER }: Range = {}): z.ZodType<number> {
+  const bound = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `from ${least} to ${formatSize(most)}`;
+  return scalar(`a size such as 65536, 64KiB or 8MiB, ${bound}`, (value) => within(parseSize(value), least, most));
+}
+
+/** A whole number. */
+export function count({ least = 0, most = 1_000_000_000 }: Range = {}): z.ZodType<number> {
+  return scalar(`a whole number from ${least} to ${most}`, (value) => {
+    return typeof value === 'number' && Number.isInteger(value) ? within(value, least, most) : null;
+  });
+}
+
+/** One word of a closed list. */
+export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodType<Word> {
+  return scalar(`one of ${words.join(', ')}`, (value) => words.find((word) => word === value) ?? null);
+}
+
+export function address(): z.ZodType<Address> {
+  return scalar('an address such as 127.0.0.1:9002, [::1]:9002 or unix:/run/coalescer.sock', (value) => {
+    return typeof value === 'string' ? parseAddress(value) : null;
+  });
+}
+
+/** An origin: scheme, host and port of `http` or `https`, nothing behind it. */
+export function origin(): z.ZodType<string> {
+  return scalar('an http or https URL with a host and no path, such as http://127.0.0.1:10001', (value) => {
+    if (typeof value !== 'string' || !URL.canParse(value)) return null;
+    const url = new URL(value);
+    const web = url.protocol === 'http:' || url.protocol === 'https:';
+    return web && (url.href === `${url.origin}/` || url.href === url.origin) ? url.origin : null;
+  });
+}
+
+/** A header's name, in lower case. */
+export function headerName(): z.ZodType<string> {
+  return scalar("a header's name", (value) => {
+    return typeof value === 'string' && token.test(value) ? value.toLowerCase() : null;
+  });
+}
+
+export function nonEmptyText(): z.ZodType<string> {
+  return scalar('a text that is not empty', (value) => (typeof value === 'string' && value !== '' ? value : null));
+}
+
+/** Like `nonEmptyText`, for what no message may repeat. */
+export function confidentialText(allowed: string): z.ZodType<string> {
+  return z.unknown().transform((value, context) => {
+    if (typeof value === 'string' && value !== '') return value;
+    context.addIssue({ code: 'custom', message: `not a text, expected ${allowed}` });
+    return z.NEVER;
+  });
+}
+
+/** A value as a message shows it: short, on one line. */
+export function shown(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'a mapping';
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+function scalar<Value extends string | number | object>(
+  allowed: string,
+  read: (value: unknown) => Value | null,
+): z.ZodType<Value> {
+  return z.unknown().transform((value, context) => {
+    const result = read(value);
+    if (result !== null) return result;
+    context.addIssue({ code: 'custom', message: `${shown(value)} is not allowed, expected ${allowed}` });
+    return z.NEVER;
+  });
+}
+
+function within(value: number | null, least: number, most: number): number | null {
+  return value !== null && value >= least && value <= most ? value : null;
+}
