@@ -3,7 +3,6 @@
  * stays bytes until it is asked for; google-protobuf decodes it then.
  */
 import structProto from 'google-protobuf/google/protobuf/struct_pb.js';
-import type { ListValue, Struct, Value } from 'google-protobuf/google/protobuf/struct_pb.js';
 
 import { ProtoReader, delimitedTag } from './proto-reader.ts';
 
@@ -51,29 +50,10 @@ function valueOfEntry(entry: Uint8Array, wanted: Buffer): Uint8Array | null {
 
 function plainStruct(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
-    return fieldsOf(structProto.Struct.deserializeBinary(bytes));
+    return structProto.Struct.deserializeBinary(bytes).toJavaScript();
   } catch {
-    // google-protobuf throws on bytes that are no Struct, and on nesting that exhausts the stack. Whoever asked is told that
-    // there is nothing: a tenant or a policy is never read from half a value.
+    // google-protobuf throws on bytes that are no Struct, on a Value that has none, and on nesting that exhausts the stack.
+    // Whoever asked is told that there is nothing: a tenant or a policy is never read from half a value.
     return undefined;
   }
-}
-
-/** Own properties always, `__proto__` included: the library's `toJavaScript` would set the prototype by that name. */
-function fieldsOf(struct: Struct): Record<string, unknown> {
-  const fields: [string, unknown][] = [];
-  struct.getFieldsMap().forEach((value, name) => fields.push([name, plainValue(value)]));
-  return Object.fromEntries(fields);
-}
-
-function itemsOf(list: ListValue): unknown[] {
-  return list.getValuesList().map(plainValue);
-}
-
-function plainValue(value: Value): unknown {
-  const struct = value.getStructValue();
-  if (struct !== undefined) return fieldsOf(struct);
-  const list = value.getListValue();
-  if (list !== undefined) return itemsOf(list);
-  return value.toJavaScript();
 }
