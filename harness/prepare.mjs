@@ -13,8 +13,8 @@ const oldestNode = 20;
 
 /** Each output folder, the project that fills it and the folders whose change makes it stale. */
 const builds = [
-  { output: 'dist', project: 'tsconfig.build.json', sources: ['src'] },
   { output: '.build', project: 'tsconfig.tools.json', sources: ['harness', 'demo', 'bench', 'src'] },
+  { output: 'dist', project: 'tsconfig.build.json', sources: ['src'] },
 ];
 
 requireNode();
