@@ -7,4 +7,5 @@ export { decodeMessage } from './wire/envoy-message.ts';
 export type { EnvoyMessage, WireHead } from './wire/envoy-message.ts';
 export type { LazyStructs } from './wire/lazy-structs.ts';
 export { encodeReply } from './wire/reply.ts';
-export type { ModeOverride, Reply } from './wire/reply.ts';
+export type { ModeOverride } from './wire/mode-override.ts';
+export type { Reply } from './wire/reply.ts';

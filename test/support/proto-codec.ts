@@ -40,6 +40,11 @@ export function protoCodec(folder: string = PROTO_FOLDER): ProtoCodec {
   };
 }
 
+/** A HeaderMap with these fields, as proto-loader has it. */
+export function headerMap(fields: readonly (readonly [string, string])[]): object {
+  return { headers: fields.map(([key, value]) => ({ key, raw_value: Buffer.from(value, 'latin1') })) };
+}
+
 /** An encoded `google.protobuf.Struct`. */
 export function structBytes(value: Record<string, JavaScriptValue>): Buffer {
   return Buffer.from(structProto.Struct.fromJavaScript(value).serializeBinary());

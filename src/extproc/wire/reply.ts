@@ -3,6 +3,8 @@
  * are written. When a reply is due, and which, is the exchange machine's.
  */
 import type { HeaderList } from '../../coalesce/request/head.ts';
+import { bytesOfHeaders, writeHeaderMap, writeHeaderMutation } from './header-fields.ts';
+import { writeMode, type ModeOverride } from './mode-override.ts';
 import { delimitedTag, varintTag } from './proto-reader.ts';
 import { ProtoWriter } from './proto-writer.ts';
 
@@ -52,15 +54,6 @@ export type Reply =
     }
   | { readonly kind: 'streamBody'; readonly bytes: Uint8Array; readonly endOfStream: boolean }
   | { readonly kind: 'streamTrailers'; readonly trailers: HeaderList };
-
-/** What Envoy is to send of this exchange from here on, whatever its configuration says. What is not asked for is not sent. */
-export interface ModeOverride {
-  readonly requestBody?: 'buffered' | 'buffered_partial';
-  /** The whole response: head, body as it comes, trailers. */
-  readonly captureResponse: boolean;
-  /** The response's head alone. `captureResponse` includes it. */
-  readonly responseHeadersOnly?: boolean;
-}
 
 /**
  * The bytes of one reply. They may be shared with other exchanges, and are never written to. The same `bytes` object twice in
@@ -124,13 +117,13 @@ const RESPONSE_COMMON: number = delimitedTag(1);
 const COMMON_HEADER_MUTATION: number = delimitedTag(2);
 
 function encodeContinue(member: number, { metadata, mode, setHeaders = [], removeHeaders = [] }: Continue): Buffer {
-  const writer = new ProtoWriter(roomFor(setHeaders) + (mode === undefined ? 0 : MODE_ROOM));
-  if (mode !== undefined) writeMode(writer, mode);
+  const writer = new ProtoWriter(roomFor(setHeaders) + (mode === undefined ? 0 : SMALL_ROOM));
+  if (mode !== undefined) writeMode(writer, RESPONSE.modeOverride, mode);
   writeMetadata(writer, metadata);
   writer.message(member, () => {
     if (setHeaders.length + removeHeaders.length === 0) return;
     writer.message(RESPONSE_COMMON, () => {
-      writer.message(COMMON_HEADER_MUTATION, () => writeMutation(writer, setHeaders, removeHeaders));
+      writeHeaderMutation(writer, COMMON_HEADER_MUTATION, { set: setHeaders, remove: removeHeaders });
     });
   });
   return writer.finish();
@@ -141,7 +134,7 @@ const DURATION = { seconds: varintTag(1), nanos: varintTag(2) };
 
 function encodeTimeout(ms: number): Buffer {
   const whole = Math.ceil(ms);
-  const writer = new ProtoWriter(MODE_ROOM);
+  const writer = new ProtoWriter(SMALL_ROOM);
   writer.message(RESPONSE.overrideMessageTimeout, () => {
     writer.varint(DURATION.nanos, (whole % 1_000) * 1_000_000);
     writer.varint(DURATION.seconds, Math.floor(whole / 1_000));
@@ -164,7 +157,7 @@ function encodeImmediate(reply: Extract<Reply, { kind: 'immediate' }>): Buffer {
   writer.message(RESPONSE.immediateResponse, () => {
     writer.utf8(IMMEDIATE.details, reply.details);
     writer.bytes(IMMEDIATE.body, reply.body);
-    writer.message(IMMEDIATE.headers, () => writeMutation(writer, reply.headers, []));
+    writeHeaderMutation(writer, IMMEDIATE.headers, { set: reply.headers });
     writer.message(IMMEDIATE.status, () => writer.varint(HTTP_STATUS_CODE, reply.status));
   });
   return writer.finish();
@@ -182,10 +175,7 @@ function encodeStreamHead(reply: Extract<Reply, { kind: 'streamHead' }>): Buffer
   writer.message(RESPONSE.streamedImmediateResponse, () => {
     writer.message(STREAMED.head, () => {
       if (reply.endOfStream) writer.varint(HTTP_HEADERS.endOfStream, 1);
-      writer.message(HTTP_HEADERS.headers, () => {
-        writeHeaderMap(writer, reply.headers);
-        writeHeader(writer, HEADER_MAP_HEADERS, [':status', reply.status]);
-      });
+      writeHeaderMap(writer, HTTP_HEADERS.headers, [[':status', reply.status], ...reply.headers]);
     });
   });
   writeMetadata(writer, reply.metadata);
@@ -196,7 +186,7 @@ let lastChunk: { readonly bytes: Uint8Array; readonly endOfStream: boolean; read
 
 function encodeStreamBody(bytes: Uint8Array, endOfStream: boolean): Buffer {
   if (lastChunk?.bytes === bytes && lastChunk.endOfStream === endOfStream) return lastChunk.encoded;
-  const writer = new ProtoWriter(bytes.byteLength + PREFIX_ROOM);
+  const writer = new ProtoWriter(bytes.byteLength + SMALL_ROOM);
   writer.message(RESPONSE.streamedImmediateResponse, () => {
     writer.message(STREAMED.body, () => {
       if (endOfStream) writer.varint(STREAMED_BODY.endOfStream, 1);
@@ -211,35 +201,9 @@ function encodeStreamBody(bytes: Uint8Array, endOfStream: boolean): Buffer {
 function encodeStreamTrailers(trailers: HeaderList): Buffer {
   const writer = new ProtoWriter(roomFor(trailers));
   writer.message(RESPONSE.streamedImmediateResponse, () => {
-    writer.message(STREAMED.trailers, () => writeHeaderMap(writer, trailers));
+    writeHeaderMap(writer, STREAMED.trailers, trailers);
   });
   return writer.finish();
-}
-
-/** envoy.extensions.filters.http.ext_proc.v3.ProcessingMode, with its HeaderSendMode and BodySendMode. */
-const MODE = {
-  requestHeaders: varintTag(1),
-  responseHeaders: varintTag(2),
-  requestBody: varintTag(3),
-  responseBody: varintTag(4),
-  requestTrailers: varintTag(5),
-  responseTrailers: varintTag(6),
-};
-const SEND = 1;
-const SKIP = 2;
-const BODY = { none: 0, streamed: 1, buffered: 2, buffered_partial: 3 };
-
-/** All six modes: an override replaces the filter's configuration whole, and DEFAULT would mean SEND for the head. */
-function writeMode(writer: ProtoWriter, mode: ModeOverride): void {
-  const { captureResponse } = mode;
-  writer.message(RESPONSE.modeOverride, () => {
-    writer.varint(MODE.responseTrailers, captureResponse ? SEND : SKIP);
-    writer.varint(MODE.requestTrailers, SKIP);
-    writer.varint(MODE.responseBody, captureResponse ? BODY.streamed : BODY.none);
-    writer.varint(MODE.requestBody, BODY[mode.requestBody ?? 'none']);
-    writer.varint(MODE.responseHeaders, captureResponse || mode.responseHeadersOnly === true ? SEND : SKIP);
-    writer.varint(MODE.requestHeaders, SEND);
-  });
 }
 
 /** google.protobuf.Struct: a map<string, Value>, whose entry is {key = 1, value = 2}. */
@@ -269,54 +233,10 @@ function writeEntry(writer: ProtoWriter, key: string, value: () => void): void {
   });
 }
 
-/** HeaderMutation, and envoy.config.core.v3.HeaderValueOption within it. */
-const MUTATION = { setHeaders: delimitedTag(1), removeHeaders: delimitedTag(2) };
-const OPTION = { header: delimitedTag(1), appendAction: varintTag(3) };
-const APPEND_IF_EXISTS_OR_ADD = 0;
-const OVERWRITE_IF_EXISTS_OR_ADD = 2;
-
-function writeMutation(writer: ProtoWriter, set: HeaderList, remove: readonly string[]): void {
-  for (const name of remove.toReversed()) writer.latin1(MUTATION.removeHeaders, name);
-  for (let index = set.length - 1; index >= 0; index -= 1) {
-    const field = set[index];
-    if (field === undefined) continue;
-    writer.message(MUTATION.setHeaders, () => {
-      writer.varint(OPTION.appendAction, appendAction(set, index));
-      writeHeader(writer, OPTION.header, field);
-    });
-  }
-}
-
-/** A name that comes again (`set-cookie`) replaces what was there with its first value and adds the others. */
-function appendAction(headers: HeaderList, index: number): number {
-  const name = headers[index]?.[0];
-  const first = headers.findIndex(([candidate]) => candidate === name);
-  return first === index ? OVERWRITE_IF_EXISTS_OR_ADD : APPEND_IF_EXISTS_OR_ADD;
-}
-
-/** envoy.config.core.v3.HeaderMap and HeaderValue */
-const HEADER_MAP_HEADERS: number = delimitedTag(1);
-const HEADER = { key: delimitedTag(1), rawValue: delimitedTag(3) };
-
-function writeHeaderMap(writer: ProtoWriter, headers: HeaderList): void {
-  for (const field of headers.toReversed()) writeHeader(writer, HEADER_MAP_HEADERS, field);
-}
-
-function writeHeader(writer: ProtoWriter, tag: number, [name, value]: HeaderList[number]): void {
-  writer.message(tag, () => {
-    writer.latin1(HEADER.rawValue, value);
-    writer.latin1(HEADER.key, name);
-  });
-}
-
 /** Guesses that spare most replies a second allocation. */
-const MODE_ROOM = 32;
-const PREFIX_ROOM = 32;
-const HEADER_ROOM = 16;
+const SMALL_ROOM = 32;
 const METADATA_ROOM = 160;
 
 function roomFor(headers: HeaderList): number {
-  let bytes = METADATA_ROOM;
-  for (const [name, value] of headers) bytes += name.length + value.length + HEADER_ROOM;
-  return bytes;
+  return METADATA_ROOM + bytesOfHeaders(headers);
 }
