@@ -2,7 +2,7 @@
  * `check`: the effective configuration, or every mistake in it. Writes nothing itself.
  */
 import { renderEffective } from '../config/effective.ts';
-import { printMistake } from '../config/mistakes.ts';
+import { printMistake } from '../config/mistakes/mistakes.ts';
 import { readConfigFile } from '../config/read.ts';
 import type { ReadFile } from '../config/read.ts';
 import { exitCodes } from './command-line.ts';

@@ -2,12 +2,12 @@
  * What has to hold between keys. Each check names every key that it reads, so that it is left out where one of them has
  * a mistake of its own.
  */
-import { formatAddress } from './address.ts';
-import type { Address } from './address.ts';
+import { formatAddress } from './values/address.ts';
+import type { Address } from './values/address.ts';
 import type { ConfigContent } from './definition.ts';
-import { formatSize } from './durations-and-sizes.ts';
-import { dottedPath } from './mistakes.ts';
-import type { Finding, KeyPath } from './mistakes.ts';
+import { formatSize } from './values/durations-and-sizes.ts';
+import { dottedPath } from './mistakes/mistakes.ts';
+import type { Finding, KeyPath } from './mistakes/mistakes.ts';
 
 interface Conflict {
   /** The first is the one that the mistake is printed for. */

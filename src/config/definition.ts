@@ -5,10 +5,10 @@
 import { z } from 'zod';
 
 import type { Policy } from '../coalesce/request/policy.ts';
-import type { Address } from './address.ts';
-import { keysOf } from './keys.ts';
+import type { Address } from './values/address.ts';
+import { keysOf } from './mistakes/keys.ts';
 import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './policy-definition.ts';
-import { address, confidentialText, count, duration, nonEmptyText, oneOf, origin, size } from './scalars.ts';
+import { address, confidentialText, count, duration, nonEmptyText, oneOf, origin, size } from './values/scalars.ts';
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof logLevels)[number];

@@ -5,9 +5,9 @@
 import { stringify } from 'yaml';
 
 import type { Policy, TenantSource } from '../coalesce/request/policy.ts';
-import { formatAddress } from './address.ts';
+import { formatAddress } from './values/address.ts';
 import type { Config } from './definition.ts';
-import { formatDuration, formatSize } from './durations-and-sizes.ts';
+import { formatDuration, formatSize } from './values/durations-and-sizes.ts';
 
 const redacted = '<redacted>';
 

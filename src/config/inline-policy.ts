@@ -6,11 +6,11 @@ import { z } from 'zod';
 
 import type { Policy } from '../coalesce/request/policy.ts';
 import { knownKeys } from './definition.ts';
-import { keysOf } from './keys.ts';
-import { dottedPath, findingsOf, printPath } from './mistakes.ts';
-import type { Finding } from './mistakes.ts';
+import { keysOf } from './mistakes/keys.ts';
+import { dottedPath, findingsOf, printPath } from './mistakes/mistakes.ts';
+import type { Finding } from './mistakes/mistakes.ts';
 import { maxWaiters, policyNamed, policyShape } from './policy-definition.ts';
-import { shown } from './scalars.ts';
+import { shown } from './values/scalars.ts';
 import { readSource } from './source.ts';
 
 export type PolicyResult =

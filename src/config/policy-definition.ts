@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 import type { Deadlines, LateJoin, Policy, TenantSource } from '../coalesce/request/policy.ts';
-import { count, duration, headerName, nonEmptyText, oneOf, size } from './scalars.ts';
+import { count, duration, headerName, nonEmptyText, oneOf, size } from './values/scalars.ts';
 
 /** What a policy says, without what is derived from it. */
 export type PolicyContent = Omit<Policy, 'epoch' | 'name'>;

@@ -5,8 +5,8 @@
 import { inconsistencies } from './consistency.ts';
 import { knownKeys, leastSecretBytes, parseContent } from './definition.ts';
 import type { Config, ConfigContent } from './definition.ts';
-import { dottedPath, findingsOf, printPath } from './mistakes.ts';
-import type { Finding, KeyPath, Mistake } from './mistakes.ts';
+import { dottedPath, findingsOf, printPath } from './mistakes/mistakes.ts';
+import type { Finding, KeyPath, Mistake } from './mistakes/mistakes.ts';
 import { readSource } from './source.ts';
 
 /** The content of a file; throws where it cannot be read. */

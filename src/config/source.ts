@@ -5,7 +5,7 @@
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Document, Pair, YAMLError } from 'yaml';
 
-import type { Finding, KeyPath } from './mistakes.ts';
+import type { Finding, KeyPath } from './mistakes/mistakes.ts';
 
 /** A syntax mistake; its path is empty but for a key that is given twice. */
 export interface SyntaxMistake extends Finding {

@@ -1,12 +1,12 @@
 /**
  * What is wrong with a configuration, in words: zod's issues become one sentence per key. Never repeats a value of a key
- * that holds a secret: its type in `scalars.ts` words its own message.
+ * that holds a secret: its type in `values/scalars.ts` words its own message.
  */
 import type { z } from 'zod';
 
-import { unsupportedKeys } from './definition.ts';
+import { unsupportedKeys } from '../definition.ts';
 import { nearestKey } from './keys.ts';
-import { shown } from './scalars.ts';
+import { shown } from '../values/scalars.ts';
 
 /** One mistake, at its place in a file. */
 export interface Mistake {

@@ -1,0 +1,199 @@
+/**
+ * Every line that the process logs, as one function each. Ids and the first 8 hex digits of a key only: no prompt, no
+ * credential, no header value, no whole key. Error level only where a person should act.
+ */
+import { pino } from 'pino';
+import type { DestinationStream, Level, Logger } from 'pino';
+
+import type { BypassReason, Outcome, ShedReason } from '../coalesce/request/outcomes.ts';
+import type { FlightEnding } from '../coalesce/flight/endings.ts';
+
+export interface Listening {
+  /** `127.0.0.1:9002`, `unix:/path`: as bound, with the real port. */
+  readonly listen: readonly string[];
+  readonly admin: string;
+  readonly probes: string | null;
+  readonly leg: 'attached' | 'detached';
+}
+
+/** One exchange, as one of the two filters saw it to its end. */
+export interface ExchangeEnd {
+  /** The ext_proc stream's own id. */
+  readonly id: string;
+  readonly filter: 'decide' | 'deliver';
+  /** Null where the exchange ended before the decision. */
+  readonly outcome: Outcome | null;
+  readonly reason: BypassReason | ShedReason | null;
+  readonly role: 'leader' | 'follower' | null;
+  readonly flight: string | null;
+  /** Cut to 8 hex digits. */
+  readonly key8: string | null;
+  readonly policy: string;
+  /** Status of the answer, where it passed here. */
+  readonly status: number | null;
+  /** Of the answer's body, as far as they passed here. */
+  readonly bytes: number;
+  readonly durationMs: number;
+  /** Until the caller's first byte. */
+  readonly waitedMs: number | null;
+  /** The word of the exchange's closed list of endings. */
+  readonly ending: string;
+}
+
+export interface FlightEnd {
+  readonly flight: string;
+  /** Cut to 8 hex digits. */
+  readonly key8: string;
+  readonly leg: 'attached' | 'detached';
+  readonly ending: FlightEnding;
+  readonly status: number | null;
+  readonly bytes: number;
+  /** Callers beyond the first. */
+  readonly followers: number;
+  readonly promotions: number;
+  readonly firstByteMs: number | null;
+  readonly durationMs: number;
+}
+
+export interface Log {
+  readonly listening: (facts: Listening) => void;
+  /** `place`: the address or the part that cannot be had. */
+  readonly cannotListen: (place: string, error: unknown) => void;
+  readonly configurationRefused: (mistakes: readonly string[]) => void;
+  readonly policyRefused: (policy: string, mistake: string) => void;
+  readonly exchangeEnded: (end: ExchangeEnd) => void;
+  readonly flightEnded: (end: FlightEnd) => void;
+  /** A peer broke the protocol; the stream ended or was passed on. */
+  readonly streamMalformed: (filter: string, mistake: string) => void;
+  readonly egressDown: (egress: string, error: unknown) => void;
+  readonly egressUp: (egress: string) => void;
+  readonly overloaded: (loopDelayMs: number) => void;
+  readonly internalError: (error: unknown) => void;
+  readonly drainStarted: (flights: number, longestMs: number) => void;
+  readonly drainEnded: (leftFlights: number, durationMs: number) => void;
+  readonly stopped: (exitCode: number) => void;
+  /** Everything written so far has reached the destination. */
+  readonly flush: () => Promise<void>;
+}
+
+/**
+ * A log that writes JSON lines to `destination`, by default to stdout: off the event loop, in blocks, within 200 ms.
+ * `flush` before the process ends.
+ */
+export function createLog(level: Level | 'silent', destination: DestinationStream = toStdout()): Log {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  const logger = pino(options, destination);
+  return {
+    ...processLines(logger),
+    ...troubleLines(logger),
+    exchangeEnded: (end) => logger.info(exchangeFields(end)),
+    flightEnded: (end) => logger.info(flightFields(end)),
+    flush: async () => {
+      // The first ends with the write that is under way, the second with what came meanwhile.
+      await flushOnce(logger);
+      await flushOnce(logger);
+    },
+  };
+}
+
+type ProcessLine = 'listening' | 'cannotListen' | 'configurationRefused' | 'drainStarted' | 'drainEnded' | 'stopped';
+type TroubleLine = Exclude<keyof Log, ProcessLine | 'exchangeEnded' | 'flightEnded' | 'flush'>;
+
+function processLines(logger: Logger): Pick<Log, ProcessLine> {
+  return {
+    listening: (facts) => {
+      logger.info({ event: 'listening', ...facts });
+      // Whoever started the process waits for this line.
+      logger.flush();
+    },
+    cannotListen: (place, error) => logger.fatal({ event: 'cannot_listen', place, ...described(error) }),
+    configurationRefused: (mistakes) => logger.fatal({ event: 'configuration_refused', mistakes }),
+    drainStarted: (flights, longestMs) => logger.info({ event: 'drain_started', flights, longestMs }),
+    drainEnded: (leftFlights, durationMs) => logger.info({ event: 'drain_ended', leftFlights, durationMs }),
+    stopped: (exitCode) => logger.info({ event: 'stopped', exitCode }),
+  };
+}
+
+function troubleLines(logger: Logger): Pick<Log, TroubleLine> {
+  return {
+    policyRefused: (policy, mistake) => {
+      logger.warn({ event: 'policy_refused', policy: policy.slice(0, 200), mistake });
+    },
+    streamMalformed: (filter, mistake) => logger.warn({ event: 'stream_malformed', filter, mistake }),
+    egressDown: (egress, error) => logger.error({ event: 'egress_down', egress, ...described(error) }),
+    egressUp: (egress) => logger.info({ event: 'egress_up', egress }),
+    overloaded: (loopDelayMs) => logger.warn({ event: 'overloaded', loopDelayMs }),
+    internalError: (error) => logger.error({ event: 'internal_error', ...described(error), stack: stackOf(error) }),
+  };
+}
+
+/** Field by field: what else an object may carry never reaches the log. */
+function exchangeFields(end: ExchangeEnd): Record<string, unknown> {
+  return {
+    event: 'exchange_ended',
+    id: end.id,
+    filter: end.filter,
+    outcome: end.outcome,
+    reason: end.reason,
+    role: end.role,
+    flight: end.flight,
+    key8: end.key8?.slice(0, 8) ?? null,
+    policy: end.policy,
+    status: end.status,
+    bytes: end.bytes,
+    durationMs: end.durationMs,
+    waitedMs: end.waitedMs,
+    ending: end.ending,
+  };
+}
+
+function flightFields(end: FlightEnd): Record<string, unknown> {
+  return {
+    event: 'flight_ended',
+    flight: end.flight,
+    key8: end.key8.slice(0, 8),
+    leg: end.leg,
+    ending: end.ending,
+    status: end.status,
+    bytes: end.bytes,
+    followers: end.followers,
+    promotions: end.promotions,
+    firstByteMs: end.firstByteMs,
+    durationMs: end.durationMs,
+  };
+}
+
+/** Settles whatever comes of it: a pipe cannot be synced (`EINVAL`), and a lost log stops nobody. */
+function flushOnce(logger: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    logger.flush(() => resolve());
+  });
+}
+
+/** A reader of stdout that stalls costs lines, never exchanges: at most 8 MiB wait for it. */
+function toStdout(): DestinationStream {
+  const destination = pino.destination({
+    dest: 1,
+    sync: false,
+    minLength: 4096,
+    maxLength: 8 * 2 ** 20,
+    periodicFlush: 200,
+  });
+  // Without a listener a full disk would end the process in the middle of its exchanges; there is nowhere to report it.
+  destination.on('error', () => undefined);
+  return destination;
+}
+
+function described(error: unknown): { readonly error: string; readonly code: string | null } {
+  if (!(error instanceof Error)) return { error: String(error), code: null };
+  return { error: error.message, code: 'code' in error ? String(error.code) : null };
+}
+
+function stackOf(error: unknown): string | null {
+  return error instanceof Error ? (error.stack ?? null) : null;
+}

@@ -1,0 +1,167 @@
+/**
+ * The metrics of the public interface, in one Prometheus registry with those of the process. Every label comes from a
+ * closed list and starts at 0, so that a rate can be taken from the first event on. Owns no counting rule: who calls,
+ * decides what is counted.
+ */
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+
+import { cancellationRoles, flightEndings } from '../coalesce/flight/endings.ts';
+import type { CancellationRole, FlightEnding } from '../coalesce/flight/endings.ts';
+import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
+import type { BypassReason, Outcome, ShedReason } from '../coalesce/request/outcomes.ts';
+
+/** What there is of everything that must come back to 0. */
+export interface Totals {
+  readonly flights: number;
+  readonly waiters: number;
+  readonly replayBytes: number;
+  /** Leaders that wait for admission. */
+  readonly queue: number;
+  /** Open gRPC streams. */
+  readonly streams: number;
+}
+
+export const lateJoinReasons = ['events', 'bytes', 'age', 'waiters'] as const;
+export type LateJoinReason = (typeof lateJoinReasons)[number];
+
+export const shadowVerdicts = ['would_hit', 'same', 'diverged'] as const;
+export type ShadowVerdict = (typeof shadowVerdicts)[number];
+
+/** One Prometheus scrape. */
+export interface MetricsPage {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Durations are in milliseconds. */
+export interface Metrics {
+  readonly countDecision: (outcome: Outcome) => void;
+  readonly countBypass: (reason: BypassReason) => void;
+  /** A join. */
+  readonly countHit: () => void;
+  /** A flight begun. */
+  readonly countMiss: () => void;
+  readonly countNoncanonicalJoin: () => void;
+  readonly countUpstreamCall: () => void;
+  readonly countLateJoinRejected: (reason: LateJoinReason) => void;
+  readonly countFlightEnding: (ending: FlightEnding) => void;
+  readonly countPromotion: () => void;
+  readonly countLeaderLost: () => void;
+  readonly countCancellation: (role: CancellationRole) => void;
+  readonly countShed: (reason: ShedReason) => void;
+  readonly countShadow: (verdict: ShadowVerdict) => void;
+  /** Followers of a flight that had any. */
+  readonly observeWaitersPerHit: (followers: number) => void;
+  readonly observeLeaderLatency: (phase: 'first_byte' | 'total', ms: number) => void;
+  /** From the join to the first byte. */
+  readonly observeFollowerWait: (ms: number) => void;
+  readonly observeDecision: (ms: number) => void;
+  readonly page: () => Promise<MetricsPage>;
+}
+
+const latencyBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640, 1280];
+const waitBuckets = [0.001, 0.005, 0.025, ...latencyBuckets];
+const decisionBuckets = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
+const waiterBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+
+/** `totals` is asked once per scrape. */
+export function createMetrics(totals: () => Totals): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const setGauges = gauges(registry);
+  return {
+    ...countersOf(registry),
+    ...histogramsOf(registry),
+    page: async () => {
+      setGauges(totals());
+      return { contentType: registry.contentType, body: await registry.metrics() };
+    },
+  };
+}
+
+type CounterName = Extract<keyof Metrics, `count${string}`>;
+type HistogramName = Extract<keyof Metrics, `observe${string}`>;
+
+function countersOf(registry: Registry): Pick<Metrics, CounterName> {
+  const plain = (name: string, help: string): (() => void) => {
+    const counter = new Counter({ name, help, registers: [registry] });
+    return () => counter.inc();
+  };
+  return {
+    countDecision: labelled(registry, ['coalesce_requests_total', 'Decisions', 'outcome'], outcomes),
+    countBypass: labelled(registry, ['coalesce_bypass_total', 'Exchanges left alone', 'reason'], bypassReasons),
+    countHit: plain('coalesce_hits_total', 'Joins, counted when they join'),
+    countMiss: plain('coalesce_misses_total', 'Flights begun'),
+    countNoncanonicalJoin: plain(
+      'coalesce_noncanonical_joins_total',
+      'Joins whose raw body differed from the leader’s',
+    ),
+    countUpstreamCall: plain('coalesce_upstream_calls_total', 'Upstream calls really made'),
+    countLateJoinRejected: labelled(
+      registry,
+      ['coalesce_late_join_rejected_total', 'Joins that a flight no longer took', 'reason'],
+      lateJoinReasons,
+    ),
+    countFlightEnding: labelled(registry, ['coalesce_flight_endings_total', 'Flights ended', 'ending'], flightEndings),
+    countPromotion: plain('coalesce_promotions_total', 'Followers that went upstream in place of a lost leader'),
+    countLeaderLost: plain('coalesce_leader_lost_total', 'Leaders that left with followers on board'),
+    countCancellation: labelled(
+      registry,
+      ['coalesce_cancellations_total', 'Callers that left', 'role'],
+      cancellationRoles,
+    ),
+    countShed: labelled(registry, ['coalesce_shed_total', 'Exchanges answered 429', 'reason'], shedReasons),
+    countShadow: labelled(registry, ['coalesce_shadow_total', 'Verdicts of shadow mode', 'verdict'], shadowVerdicts),
+  };
+}
+
+function histogramsOf(registry: Registry): Pick<Metrics, HistogramName> {
+  const histogram = (name: string, help: string, buckets: number[]): Histogram => {
+    return new Histogram({ name, help, buckets, registers: [registry] });
+  };
+  const waiters = histogram('coalesce_waiters_per_hit', 'Followers per flight that had any', waiterBuckets);
+  const wait = histogram('coalesce_follower_wait_seconds', 'From the join to the first byte', waitBuckets);
+  const decision = histogram('coalesce_decision_seconds', 'The decision, without Envoy’s share', decisionBuckets);
+  const latency = new Histogram({
+    name: 'coalesce_leader_latency_seconds',
+    help: 'From the start of the upstream call',
+    labelNames: ['phase'],
+    buckets: latencyBuckets,
+    registers: [registry],
+  });
+  for (const phase of ['first_byte', 'total']) latency.zero({ phase });
+  return {
+    observeWaitersPerHit: (followers) => waiters.observe(followers),
+    observeLeaderLatency: (phase, ms) => latency.observe({ phase }, ms / 1000),
+    observeFollowerWait: (ms) => wait.observe(ms / 1000),
+    observeDecision: (ms) => decision.observe(ms / 1000),
+  };
+}
+
+function gauges(registry: Registry): (totals: Totals) => void {
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
+  const flights = gauge('coalesce_flights', 'Flights now');
+  const waiters = gauge('coalesce_waiters', 'Followers now');
+  const replayBytes = gauge('coalesce_replay_bytes', 'Bytes in replay buffers now');
+  const queue = gauge('coalesce_queue', 'Leaders that wait for admission now');
+  const streams = gauge('coalesce_streams', 'Open gRPC streams now');
+  return (totals) => {
+    flights.set(totals.flights);
+    waiters.set(totals.waiters);
+    replayBytes.set(totals.replayBytes);
+    queue.set(totals.queue);
+    streams.set(totals.streams);
+  };
+}
+
+/** A counter with one label. Its children are made here: each exchange counts several times. */
+function labelled<Word extends string>(
+  registry: Registry,
+  [name, help, label]: readonly [name: string, help: string, label: string],
+  words: readonly Word[],
+): (word: Word) => void {
+  const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
+  const children = new Map(words.map((word) => [word, counter.labels(word)]));
+  for (const child of children.values()) child.inc(0);
+  return (word) => children.get(word)?.inc();
+}
