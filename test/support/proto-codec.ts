@@ -10,8 +10,6 @@ import type { JavaScriptValue } from 'google-protobuf/google/protobuf/struct_pb.
 
 export interface ProtoCodec {
   readonly encodeRequest: (request: object) => Buffer;
-  readonly decodeRequest: (bytes: Buffer) => object;
-  readonly encodeResponse: (response: object) => Buffer;
   readonly decodeResponse: (bytes: Buffer) => object;
 }
 
@@ -30,13 +28,9 @@ export function protoCodec(folder: string = PROTO_FOLDER): ProtoCodec {
     if (definition === undefined || !('serialize' in definition)) throw new Error(`the proto has no message ${name}`);
     return definition as MessageTypeDefinition<object, object>;
   };
-  const request = message('ProcessingRequest');
-  const response = message('ProcessingResponse');
   return {
-    encodeRequest: request.serialize,
-    decodeRequest: request.deserialize,
-    encodeResponse: response.serialize,
-    decodeResponse: response.deserialize,
+    encodeRequest: message('ProcessingRequest').serialize,
+    decodeResponse: message('ProcessingResponse').deserialize,
   };
 }
 
