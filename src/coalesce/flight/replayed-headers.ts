@@ -1,0 +1,53 @@
+/**
+ * Which headers of the upstream's answer go to whom. A follower gets those that describe the shared body and no others:
+ * the rest is about the leader, its quota or its hop. The first caller of a detached flight gets all that are end-to-end.
+ */
+
+import { headerValues, type HeaderList } from '../request/head.ts';
+
+/** What followers get, each with the reason. */
+const replayedNames: ReadonlyMap<string, string> = new Map([
+  ['content-type', 'SDKs choose their parser by it'],
+  ['content-encoding', 'the bytes cannot be read without it'],
+  ['cache-control', 'describes the same body'],
+  ['retry-after', 'goes with a shared 429 or 503'],
+  ['retry-after-ms', 'goes with a shared 429 or 503'],
+  ['x-should-retry', 'tells SDKs what to do with a shared error'],
+  ['openai-version', 'describes the same body'],
+  ['x-amzn-bedrock-content-type', 'the type of the bytes within the events'],
+  ['x-amzn-bedrock-performanceconfig-latency', 'describes how the same answer was made'],
+  ['x-amzn-bedrock-service-tier', 'describes how the same answer was made'],
+  ['x-amzn-bedrock-input-token-count', 'the only place where the usage is reported'],
+  ['x-amzn-bedrock-output-token-count', 'the only place where the usage is reported'],
+]);
+
+/** Headers of one hop (RFC 9110, 7.6.1), beside those that `connection` names. */
+const hopByHopNames: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** The headers that a follower gets, in order; content-length is for the one who knows that the body is complete. */
+export function replayedHeaders(headers: HeaderList): HeaderList {
+  return headers.filter(([name]) => replayedNames.has(name));
+}
+
+/** The headers for the first caller of a detached flight, in order: all but those of one hop and what Envoy sets or refuses. */
+export function endToEndHeaders(headers: HeaderList): HeaderList {
+  const named = new Set(headerValues(headers, 'connection').flatMap((value) => value.split(',').map(normalise)));
+  return headers.filter(([name]) => !hopByHopNames.has(name) && !named.has(name) && !isEnvoys(name));
+}
+
+/** Envoy rejects a mutation of its own headers, and sets the length itself. */
+function isEnvoys(name: string): boolean {
+  return name.startsWith('x-envoy-') || name === 'content-length';
+}
+
+function normalise(name: string): string {
+  return name.trim().toLowerCase();
+}

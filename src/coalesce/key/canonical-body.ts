@@ -1,0 +1,140 @@
+/**
+ * The canonical form of a request's body: one JSON text for all bodies that ask for the same answer (rules K3 to K7), and
+ * never one for two that do not. What is noise is the profile's to say; here is only how it is left out.
+ */
+
+import type { Buffer } from 'node:buffer';
+import type { Envelope, MemberRule, Profile } from '../profiles/profile.ts';
+import { ByteSink } from './json/byte-sink.ts';
+import { kinds, type JsonDocument, type JsonNode } from './json/document.ts';
+import { spellExactly } from './json/number.ts';
+import { writeString } from './json/string.ts';
+import type { RequestBody } from './request-body.ts';
+
+export interface CanonicalOptions {
+  readonly profile: Profile;
+  /** Whether the profile's identity members are left out. */
+  readonly ignoreIdentity: boolean;
+  /** The effective stream mode; `in_path` where the body does not say it. */
+  readonly stream: boolean | 'in_path';
+}
+
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const QUOTE = 0x22;
+
+/** UTF-8. The stream mode stands last, whatever the body says about it. */
+export function canonicalBody(body: RequestBody, options: CanonicalOptions): Buffer {
+  const { document, members } = body;
+  const writer = new Writer(document, new ByteSink(document.bytes.length + 32));
+  writer.envelope(sortedMembers(members, leftOut(options)), options.profile.root, streamText(options));
+  return writer.sink.written();
+}
+
+function leftOut({ profile, ignoreIdentity }: CanonicalOptions): ReadonlySet<string> {
+  const names = new Set<string>();
+  if (profile.stream.from === 'body') names.add(profile.stream.member);
+  if (ignoreIdentity) for (const { member } of profile.identity) names.add(member);
+  return names;
+}
+
+function streamText({ profile, stream }: CanonicalOptions): string | null {
+  return profile.stream.from === 'body' ? `"${profile.stream.member}":${String(stream)}` : null;
+}
+
+type NamedNode = readonly [name: string, value: JsonNode];
+
+function sortedMembers(members: Iterable<NamedNode>, without: ReadonlySet<string>): NamedNode[] {
+  const kept = [...members].filter(([name]) => !without.has(name));
+  return kept.sort(([left], [right]) => (left < right ? -1 : 1));
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+class Writer {
+  readonly sink: ByteSink;
+  private readonly document: JsonDocument;
+
+  constructor(document: JsonDocument, sink: ByteSink) {
+    this.document = document;
+    this.sink = sink;
+  }
+
+  /** `extra` is a member that is written last as it stands. */
+  envelope(members: readonly NamedNode[], envelope: Envelope, extra: string | null): void {
+    this.sink.byte(0x7b);
+    for (const [index, [name, value]] of members.entries()) {
+      if (index > 0) this.sink.byte(COMMA);
+      this.member(value, envelope.members.get(name));
+    }
+    if (extra !== null) this.sink.text(members.length > 0 ? `,${extra}` : extra);
+    this.sink.byte(0x7d);
+  }
+
+  private member(value: JsonNode, rule: MemberRule | undefined): void {
+    this.string(value - 1); // a member's name stands before its value
+    this.sink.byte(COLON);
+    this.value(value, rule);
+  }
+
+  /** Recursive: the reader bounds the depth. */
+  private value(node: JsonNode, rule: MemberRule | undefined): void {
+    switch (this.document.kind(node)) {
+      case kinds.plainString:
+      case kinds.escapedString:
+        return this.string(node);
+      case kinds.number:
+        return rule?.float === undefined ? this.raw(node) : this.sink.text(spellExactly(this.document.lexeme(node)));
+      case kinds.array:
+        return this.array(node, rule?.items === undefined ? undefined : { object: rule.items });
+      case kinds.object:
+        return rule?.object === undefined ? this.object(node) : this.sorted(node, rule.object);
+      case kinds.null:
+      case kinds.true:
+      case kinds.false:
+        return this.raw(node);
+    }
+  }
+
+  private array(array: JsonNode, itemRule: MemberRule | undefined): void {
+    const end = this.document.after(array);
+    this.sink.byte(0x5b);
+    for (let node = array + 1; node < end; node = this.document.after(node)) {
+      if (node > array + 1) this.sink.byte(COMMA);
+      this.value(node, itemRule);
+    }
+    this.sink.byte(0x5d);
+  }
+
+  /** An object whose members' order is kept. */
+  private object(object: JsonNode): void {
+    const end = this.document.after(object);
+    this.sink.byte(0x7b);
+    for (let name = object + 1; name < end; name = this.document.after(name + 1)) {
+      if (name > object + 1) this.sink.byte(COMMA);
+      this.member(name + 1, undefined);
+    }
+    this.sink.byte(0x7d);
+  }
+
+  private sorted(object: JsonNode, envelope: Envelope): void {
+    const members = this.document
+      .members(object)
+      .map(({ name, value }): NamedNode => [this.document.text(name), value]);
+    this.envelope(sortedMembers(members, nothing), envelope, null);
+  }
+
+  private string(node: JsonNode): void {
+    const { document, sink } = this;
+    const start = document.start(node);
+    const end = document.end(node);
+    sink.byte(QUOTE);
+    if (document.kind(node) === kinds.plainString) sink.copy(document.bytes, start, end);
+    else writeString(sink, document.bytes, { start, end });
+    sink.byte(QUOTE);
+  }
+
+  private raw(node: JsonNode): void {
+    this.sink.copy(this.document.bytes, this.document.start(node), this.document.end(node));
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * JSON strings: where they end, what they say, and their one canonical spelling. The bytes around them are valid UTF-8;
+ * the reader has seen to that, so that a lone surrogate can only come from an escape.
+ */
+
+import type { Buffer } from 'node:buffer';
+import type { ByteSink } from './byte-sink.ts';
+
+export interface ScannedString {
+  /** Offset of the closing quote. */
+  readonly end: number;
+  readonly hasEscapes: boolean;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LOWER_U = 0x75;
+
+/** 1 for the bytes that end a plain run: the quote, the backslash and the control characters. */
+const endsRun: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
+);
+
+/** The character that follows the backslash → what it stands for, without `u`. */
+const shortEscapes: ReadonlyMap<number, number> = new Map([
+  [QUOTE, QUOTE],
+  [BACKSLASH, BACKSLASH],
+  [0x2f, 0x2f],
+  [0x62, 0x08],
+  [0x66, 0x0c],
+  [0x6e, 0x0a],
+  [0x72, 0x0d],
+  [0x74, 0x09],
+]);
+
+/** Characters that must be escaped → their canonical escape. */
+const canonicalEscapes: ReadonlyMap<number, string> = new Map([
+  ...Array.from({ length: 0x20 }, (_, code): [number, string] => [code, `\\u00${code.toString(16).padStart(2, '0')}`]),
+  ...[...shortEscapes]
+    .filter(([, code]) => code !== 0x2f)
+    .map(([letter, code]): [number, string] => [code, `\\${String.fromCharCode(letter)}`]),
+]);
+
+/** Offset of the first byte at or after `start` that is not plain text; the end of the bytes where all are. */
+export function scanPlain(bytes: Buffer, start: number): number {
+  let position = start;
+  while (position < bytes.length && endsRun[bytes[position] ?? 0] === 0) position += 1;
+  return position;
+}
+
+/** The string whose first byte after the quote is at `start`; null where it is broken or says no Unicode text. */
+export function scanString(bytes: Buffer, start: number): ScannedString | null {
+  let hasEscapes = false;
+  let position = scanPlain(bytes, start);
+  while (bytes[position] === BACKSLASH) {
+    const next = scanEscape(bytes, position);
+    if (next === -1) return null;
+    hasEscapes = true;
+    position = scanPlain(bytes, next);
+  }
+  return bytes[position] === QUOTE ? { end: position, hasEscapes } : null;
+}
+
+/** The text of a scanned string. */
+export function decodeString(bytes: Buffer, start: number, end: number): string {
+  let text = '';
+  let position = start;
+  for (;;) {
+    const run = Math.min(scanPlain(bytes, position), end);
+    text += bytes.toString('utf8', position, run);
+    if (run === end) return text;
+    text += String.fromCodePoint(codePointAt(bytes, run));
+    position = run + escapeLength(bytes, run);
+  }
+}
+
+/** Writes what stands between the quotes: raw UTF-8, and escapes only where JSON demands them, each in one spelling. */
+export function writeString(sink: ByteSink, bytes: Buffer, { start, end }: { start: number; end: number }): void {
+  let position = start;
+  for (;;) {
+    const run = Math.min(scanPlain(bytes, position), end);
+    sink.copy(bytes, position, run);
+    if (run === end) return;
+    const code = codePointAt(bytes, run);
+    sink.text(canonicalEscapes.get(code) ?? String.fromCodePoint(code));
+    position = run + escapeLength(bytes, run);
+  }
+}
+
+/** Offset after the escape at `start`; -1 where it is none, or one half of a surrogate pair. */
+function scanEscape(bytes: Buffer, start: number): number {
+  if (bytes[start + 1] !== LOWER_U) return shortEscapes.has(bytes[start + 1] ?? -1) ? start + 2 : -1;
+  const unit = readUnit(bytes, start);
+  if (unit === -1 || isLowSurrogate(unit)) return -1;
+  if (!isHighSurrogate(unit)) return start + 6;
+  return isLowSurrogate(readUnit(bytes, start + 6)) ? start + 12 : -1;
+}
+
+/** What a valid escape stands for. */
+function codePointAt(bytes: Buffer, start: number): number {
+  const letter = bytes[start + 1] ?? -1;
+  if (letter !== LOWER_U) return shortEscapes.get(letter) ?? -1;
+  const unit = readUnit(bytes, start);
+  if (!isHighSurrogate(unit)) return unit;
+  return 0x10000 + ((unit - 0xd800) << 10) + (readUnit(bytes, start + 6) - 0xdc00);
+}
+
+function escapeLength(bytes: Buffer, start: number): number {
+  if (bytes[start + 1] !== LOWER_U) return 2;
+  return isHighSurrogate(readUnit(bytes, start)) ? 12 : 6;
+}
+
+/** The UTF-16 unit of `\uXXXX` at `start`; -1 where that is not what stands there. */
+function readUnit(bytes: Buffer, start: number): number {
+  if (bytes[start] !== BACKSLASH || bytes[start + 1] !== LOWER_U) return -1;
+  let unit = 0;
+  for (let offset = start + 2; offset < start + 6; offset += 1) {
+    const digit = hexValue(bytes[offset] ?? 0);
+    if (digit === -1) return -1;
+    unit = unit * 16 + digit;
+  }
+  return unit;
+}
+
+function hexValue(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}

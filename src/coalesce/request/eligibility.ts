@@ -1,0 +1,148 @@
+/**
+ * Which requests may be coalesced at all, and as what. First from the head alone, so that nothing is buffered in vain;
+ * then from the body. When in doubt, bypass.
+ */
+
+import { canonicalBody } from '../key/canonical-body.ts';
+import { digest } from '../key/digest.ts';
+import { makeKey, type Key } from '../key/key.ts';
+import { modelOf, readBody, streamModeOf, type RequestBody } from '../key/request-body.ts';
+import { profileOf } from '../profiles/known-profiles.ts';
+import type { ErrorShape, Profile } from '../profiles/profile.ts';
+import { isDeterministicEnough } from '../profiles/sampling.ts';
+import { hasSideEffects } from '../profiles/side-effects.ts';
+import { headerValues, soleHeader, type RequestHead } from './head.ts';
+import type { BypassReason } from './outcomes.ts';
+import type { Policy } from './policy.ts';
+import { tenantOf, type Tenant } from './tenant.ts';
+
+/** What the head says: no, or in which way the body is to be asked for. */
+export type Screening =
+  | { readonly kind: 'bypass'; readonly reason: BypassReason }
+  | {
+      readonly kind: 'candidate';
+      /** `buffered_partial` where the length is not known: such an upload may turn out to be too large. */
+      readonly body: 'buffered' | 'buffered_partial';
+      readonly profile: Profile;
+    };
+
+export interface ScreenOptions {
+  readonly policy: Policy;
+  readonly maxRequestBytes: number;
+}
+
+/** Cheap: reads neither metadata nor body. Mode `shadow` passes; what it means is the flight table's to say. */
+export function screen(head: RequestHead, { policy, maxRequestBytes }: ScreenOptions): Screening {
+  if (policy.mode === 'off') return bypass('mode_off');
+  // Only our own call carries it: it came back through the listener that it was to go around.
+  if (headerValues(head.headers, 'x-coalesce-flight').length > 0) return bypass('egress_loop');
+  if (isOptedOut(head)) return bypass('opt_out');
+  // Before anything that asks for the body: an upgrade has none, and waiting for it never ends.
+  if (isUpgrade(head)) return bypass('upgrade');
+  const profile = profileOf(head.method, head.path);
+  if (profile === null) return bypass('not_llm');
+  if (!isJson(head)) return bypass('content_type');
+  if (!isUnencoded(head)) return bypass('unsupported_encoding');
+  const body = bodyModeOf(head, maxRequestBytes);
+  return body === 'no_body' || body === 'too_large' ? bypass(body) : { kind: 'candidate', body, profile };
+}
+
+/** What head and body say together. */
+export type Verdict =
+  | { readonly kind: 'bypass'; readonly reason: BypassReason }
+  | {
+      readonly kind: 'eligible';
+      readonly tenant: Tenant;
+      readonly key: Key;
+      readonly model: string;
+      readonly errorShape: ErrorShape;
+      /** Digest of the body as sent, 64 hex digits: requests with one key may differ in it. */
+      readonly rawDigest: string;
+    };
+
+export interface JudgedRequest {
+  readonly head: RequestHead;
+  /** The whole body, not above the limit. */
+  readonly body: Uint8Array;
+  /** From `screen`. */
+  readonly profile: Profile;
+}
+
+export interface JudgeOptions {
+  readonly policy: Policy;
+  /** Keys every digest. */
+  readonly secret: Uint8Array;
+}
+
+/** For a request that `screen` let pass. */
+export function judge({ head, body, profile }: JudgedRequest, { policy, secret }: JudgeOptions): Verdict {
+  if (body.length === 0) return bypass('no_body');
+  const tenancy = tenantOf(head, policy, secret);
+  if (tenancy === null) return bypass('no_tenant');
+  const read = readBody(body, profile);
+  if (read === null) return bypass('unparseable');
+  const model = modelOf(read, profile, head.path);
+  const stream = streamModeOf(read, profile);
+  if (model === null || stream === null) return bypass('unparseable');
+  const objection = objectionTo(read, profile, policy);
+  if (objection !== null) return bypass(objection);
+  const canonical = canonicalBody(read, { profile, stream, ignoreIdentity: policy.identity === 'ignore' });
+  const parts = { head, tenancy, policyEpoch: policy.epoch, profileName: profile.name, body: canonical };
+  return {
+    kind: 'eligible',
+    tenant: tenancy.tenant,
+    key: makeKey(secret, parts),
+    model,
+    errorShape: profile.errorShape,
+    rawDigest: digest(secret, { label: 'raw body', parts: [], bytes: body }),
+  };
+}
+
+function objectionTo(body: RequestBody, profile: Profile, policy: Policy): BypassReason | null {
+  if (hasSideEffects(body, profile, policy.tools)) return 'side_effects';
+  return isDeterministicEnough(body, profile, policy.sampling) ? null : 'nondeterministic';
+}
+
+function bypass(reason: BypassReason): { readonly kind: 'bypass'; readonly reason: BypassReason } {
+  return { kind: 'bypass', reason };
+}
+
+function isOptedOut({ headers }: RequestHead): boolean {
+  return headerValues(headers, 'x-coalesce').some((value) =>
+    value.split(',').some((item) => item.trim().toLowerCase() === 'never'),
+  );
+}
+
+/** HTTP/2 spells an upgrade as CONNECT with a `:protocol`. */
+function isUpgrade({ method, headers }: RequestHead): boolean {
+  return method === 'CONNECT' || headerValues(headers, 'upgrade').length > 0;
+}
+
+/** Exactly one content type, JSON, and no other charset than UTF-8. */
+function isJson({ headers }: RequestHead): boolean {
+  const [type = '', ...parameters] = (soleHeader(headers, 'content-type') ?? '').toLowerCase().split(';');
+  return type.trim() === 'application/json' && parameters.every((parameter) => isUtf8Charset(parameter.trim()));
+}
+
+function isUtf8Charset(parameter: string): boolean {
+  return parameter === '' || parameter === 'charset=utf-8' || parameter === 'charset="utf-8"';
+}
+
+function isUnencoded({ headers }: RequestHead): boolean {
+  const values = headerValues(headers, 'content-encoding');
+  return values.every((value) => value.trim().toLowerCase() === 'identity');
+}
+
+function bodyModeOf(
+  head: RequestHead,
+  maxRequestBytes: number,
+): 'buffered' | 'buffered_partial' | 'no_body' | 'too_large' {
+  if (!head.bodyFollows) return 'no_body';
+  const lengths = headerValues(head.headers, 'content-length');
+  if (lengths.length === 0) return 'buffered_partial';
+  const length = soleHeader(head.headers, 'content-length');
+  // A length that cannot be read is not known to be within the limit.
+  if (length === null || !/^\d+$/.test(length)) return 'too_large';
+  if (Number(length) === 0) return 'no_body';
+  return Number(length) > maxRequestBytes ? 'too_large' : 'buffered';
+}

@@ -1,0 +1,158 @@
+/**
+ * The key corpus: pairs of requests that must or must not have one key, and what real SDKs send. Read from test/data/corpus.
+ */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { RequestHead } from '../../src/coalesce/request/head.ts';
+import { profileOf } from '../../src/coalesce/profiles/known-profiles.ts';
+import type { Policy } from '../../src/coalesce/request/policy.ts';
+import { claims, decide, defaultSources, sampleHead, samplePolicy } from '../support/request-samples.ts';
+
+interface CorpusRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string;
+  readonly body_base64?: string;
+  readonly tenant?: string;
+}
+
+interface CorpusCase {
+  readonly name: string;
+  readonly expect: 'same' | 'different' | 'reject';
+  readonly hard: boolean;
+  readonly why: string;
+  readonly config?: { readonly nondeterministic?: 'bypass' | 'allow' };
+  readonly a: CorpusRequest;
+  readonly b: CorpusRequest;
+}
+
+interface Capture extends CorpusRequest {
+  readonly name: string;
+  readonly expect: { readonly verdict: 'key' | 'never' | 'reject'; readonly deterministic: boolean };
+}
+
+interface CaptureGroups {
+  readonly same: Readonly<Record<string, readonly string[]>>;
+  readonly single: readonly string[];
+  readonly different_pairs: readonly { readonly a: string; readonly b: string; readonly why: string }[];
+  readonly nondeterministic: readonly string[];
+}
+
+const corpus = new URL('../data/corpus/', import.meta.url);
+
+function readCorpus<T>(path: string): T {
+  return JSON.parse(readFileSync(new URL(path, corpus), 'utf8')) as T;
+}
+
+function corpusPolicy(sampling: Policy['sampling']): Policy {
+  const tenant = { from: [...defaultSources, { kind: 'sigv4' } as const], anonymous: 'share' } as const;
+  return samplePolicy({ tenant, tools: 'allow', identity: 'ignore', sampling });
+}
+
+function headOf(request: CorpusRequest): RequestHead {
+  const headers = Object.entries(request.headers).flatMap(([name, values]) =>
+    [values].flat().map((value) => [name, value] as const),
+  );
+  const authority = headers.find(([name]) => name === 'host')?.[1] ?? 'llm.example.com';
+  return sampleHead({
+    method: request.method,
+    path: request.path,
+    authority,
+    headers: headers.filter(([name]) => name !== 'host'),
+    metadata: request.tenant === undefined ? () => undefined : claims({ iss: 'test', sub: request.tenant }),
+  });
+}
+
+/** The key, or the reason for a bypass. */
+function resultOf(request: CorpusRequest, sampling: Policy['sampling']): string {
+  const body =
+    request.body === undefined ? Buffer.from(request.body_base64 ?? '', 'base64') : Buffer.from(request.body);
+  const verdict = decide(headOf(request), body, corpusPolicy(sampling));
+  return verdict.kind === 'eligible' ? verdict.key : verdict.reason;
+}
+
+function isKnown({ method, path }: CorpusRequest): boolean {
+  return profileOf(method, path) !== null;
+}
+
+const anyKey = /^[0-9a-f]{64}$/;
+
+describe.each(readdirSync(new URL('keys/', corpus)))('corpus %s', (file) => {
+  const cases = readCorpus<readonly CorpusCase[]>(`keys/${file}`);
+
+  it('is not empty', () => expect(cases.length).toBeGreaterThan(0));
+
+  it.each(cases.map((entry) => ({ ...entry, title: `${entry.name}: ${entry.expect}` })))('$title', (entry) => {
+    const sampling = entry.config?.nondeterministic === 'bypass' ? 'seeded' : 'any';
+    const a = resultOf(entry.a, sampling);
+    const b = resultOf(entry.b, sampling);
+    if (!isKnown(entry.a)) expect(a).toBe('not_llm');
+    if (!isKnown(entry.b)) expect(b).toBe('not_llm');
+    if (entry.expect === 'reject') {
+      expect(a, entry.why).not.toMatch(anyKey);
+      expect(b, entry.why).not.toMatch(anyKey);
+    } else if (isKnown(entry.a) && isKnown(entry.b)) {
+      expect(a).toMatch(anyKey);
+      expect(b).toMatch(anyKey);
+      expect(a === b ? 'same' : 'different', entry.why).toBe(entry.expect);
+    }
+  });
+});
+
+describe('captured requests of real SDKs', () => {
+  const groups = readCorpus<CaptureGroups>('captured-groups.json');
+  const captures = new Map(
+    readdirSync(new URL('captured/', corpus)).map((file): [string, Capture] => {
+      const capture = readCorpus<Capture>(`captured/${file}`);
+      return [capture.name, capture];
+    }),
+  );
+
+  function capture(name: string): Capture {
+    const found = captures.get(name);
+    if (found === undefined) throw new Error(`no capture ${name}`);
+    return found;
+  }
+
+  const known = [...captures.values()].filter(isKnown);
+  const resultsByName = new Map(known.map((entry) => [entry.name, resultOf(entry, 'any')]));
+
+  it('are many, of both endpoints', () => {
+    expect(known.filter(({ path }) => path === '/v1/chat/completions').length).toBeGreaterThan(30);
+    expect(known.filter(({ path }) => path === '/v1/messages').length).toBeGreaterThan(10);
+  });
+
+  it.each([...captures.values()].filter((entry) => !isKnown(entry)))(
+    '$name is of an endpoint that is passed on',
+    (entry) => {
+      expect(resultOf(entry, 'any')).toBe('not_llm');
+    },
+  );
+
+  it.each(known)('$name is judged as expected', (entry) => {
+    expect(anyKey.test(resultOf(entry, 'any'))).toBe(entry.expect.verdict === 'key');
+    if (entry.expect.verdict === 'key') {
+      const strict = resultOf(entry, 'seeded');
+      expect(anyKey.test(strict)).toBe(entry.expect.deterministic);
+      expect(strict === 'nondeterministic').toBe(groups.nondeterministic.includes(entry.name));
+    }
+  });
+
+  it.each(Object.entries(groups.same))('group %s has one key', (_, names) => {
+    const keys = names.filter((name) => isKnown(capture(name))).map((name) => resultsByName.get(name));
+    expect(new Set(keys).size).toBeLessThanOrEqual(1);
+  });
+
+  it('different groups have different keys', () => {
+    const groupsOfKnown = [...Object.values(groups.same), ...groups.single.map((name) => [name])]
+      .map(([name]) => name ?? '')
+      .filter((name) => isKnown(capture(name)));
+    expect(new Set(groupsOfKnown.map((name) => resultsByName.get(name))).size).toBe(groupsOfKnown.length);
+  });
+
+  it.each(groups.different_pairs)('$a and $b differ: $why', ({ a, b }) => {
+    if (isKnown(capture(a)) && isKnown(capture(b))) expect(resultsByName.get(a)).not.toBe(resultsByName.get(b));
+  });
+});
