@@ -25,7 +25,7 @@ export interface Source {
 /** Reads one YAML document; JSON is YAML. */
 export function readSource(text: string): Source {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const lineAt = (offset: number): number => Math.max(1, lines.linePos(offset).line);
   const errors = [...document.errors, ...document.warnings];
   const mistakes = errors.map((error) => syntaxMistake(document, error, lineAt(error.pos[0])));

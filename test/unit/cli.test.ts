@@ -1,0 +1,87 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { check } from '../../src/cli/check.ts';
+import { parseCommandLine, usage } from '../../src/cli/command-line.ts';
+import { renderEffective } from '../../src/config/effective.ts';
+import { defaultConfig } from '../../src/config/read.ts';
+
+describe('the command line', () => {
+  it.each([
+    [[], { kind: 'serve', config: null }],
+    [['serve'], { kind: 'serve', config: null }],
+    [['--config', 'a.yaml'], { kind: 'serve', config: 'a.yaml' }],
+    [['serve', '--config=a=b.yaml'], { kind: 'serve', config: 'a=b.yaml' }],
+    [['check', '--config', 'a.yaml'], { kind: 'check', config: 'a.yaml' }],
+    [['check'], { kind: 'check', config: null }],
+    [['--help'], { kind: 'help' }],
+    [['check', '-h'], { kind: 'help' }],
+    [['help'], { kind: 'help' }],
+    [['--version'], { kind: 'version' }],
+  ])('%j is understood', (argv, expected) => {
+    expect(parseCommandLine(argv)).toEqual(expected);
+  });
+
+  it.each([
+    [['fly'], 'there is no command "fly", only serve and check'],
+    [['explain'], 'there is no command "explain"'],
+    [['doctor'], 'there is no command "doctor"'],
+    [['serve', 'a.yaml'], 'serve takes no "a.yaml"'],
+    [['check', '--confg', 'a'], 'check takes no "--confg"'],
+    [['--config'], '--config needs a FILE'],
+    [['--config='], '--config needs a FILE'],
+    [['--config', 'a', '--config', 'b'], '--config is given twice'],
+  ])('%j is wrong', (argv, expected) => {
+    const result = parseCommandLine(argv);
+    expect(result.kind === 'wrong' ? result.message : '').toContain(expected);
+  });
+
+  it('is explained by the usage text', () => {
+    for (const word of ['serve', 'check', '--config', '--help', '--version']) expect(usage).toContain(word);
+  });
+});
+
+describe('check', () => {
+  let folder = '';
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'check-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  function file(name: string, text: string): string {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  }
+
+  it('prints the effective configuration without its secret', () => {
+    const secretFile = file('secret', 'x'.repeat(40));
+    const result = check(file('c.yaml', `mode: shadow\nkey: {secret_file: ${secretFile}}\n`), readFileSync);
+    expect(result).toMatchObject({ stderr: '', exitCode: 0 });
+    expect(result.stdout).toContain('mode: shadow\n');
+    expect(result.stdout).toContain('secret: <redacted>\n');
+    expect(result.stdout).not.toContain('xxxx');
+  });
+
+  it('prints every mistake on a line of its own and exits 1', () => {
+    const path = file('c.yaml', 'mode: on\nlisen: a\n');
+    expect(check(path, readFileSync)).toEqual({
+      stdout: '',
+      stderr: `${path}:1: mode: "on" is not allowed, expected one of off, shadow, enforce\n${path}:2: lisen: unknown key, the nearest known key is listen\n`,
+      exitCode: 1,
+    });
+  });
+
+  it('of a file that is not there is a mistake', () => {
+    const path = join(folder, 'none.yaml');
+    const result = check(path, readFileSync);
+    expect(result.exitCode).toBe(1);
+    expect(result.stderr).toContain(`${path}:1: (document): cannot be read: ENOENT`);
+  });
+
+  it('without a file prints the defaults', () => {
+    expect(check(null, readFileSync)).toEqual({ stdout: renderEffective(defaultConfig()), stderr: '', exitCode: 0 });
+  });
+});

@@ -1,0 +1,315 @@
+import { describe, expect, it } from 'vitest';
+
+import { renderEffective } from '../../src/config/effective.ts';
+import { printMistake } from '../../src/config/mistakes/mistakes.ts';
+import { defaultConfig, readConfig } from '../../src/config/read.ts';
+import type { ReadFile } from '../../src/config/read.ts';
+import type { Config } from '../../src/config/definition.ts';
+
+const secret = 'a secret of more than thirty-two bytes';
+
+const noFile: ReadFile = (path) => {
+  throw new Error(`ENOENT: ${path}`);
+};
+
+function read(text: string, readFile: ReadFile = noFile): Config {
+  const result = readConfig(text, { file: 'c.yaml', readFile });
+  if (result.kind === 'mistakes') throw new Error(result.mistakes.map(printMistake).join('\n'));
+  return result.config;
+}
+
+function mistakes(text: string, readFile: ReadFile = noFile): string[] {
+  const result = readConfig(text, { file: 'c.yaml', readFile });
+  return result.kind === 'mistakes' ? result.mistakes.map(printMistake) : [];
+}
+
+const documentedDefaults = `
+listen: [127.0.0.1:9002]
+admin: 127.0.0.1:9003
+probes: null
+mode: enforce
+egress: null
+orphan_grace: 2s
+tenant:
+  from:
+  - all: [{metadata: {namespace: envoy.filters.http.jwt_authn, path: [payload, iss]}}, {metadata: {namespace: envoy.filters.http.jwt_authn, path: [payload, sub]}}]
+  - header: authorization
+  - header: x-api-key
+  - header: api-key
+  - header: x-goog-api-key
+  - query: key
+  anonymous: bypass
+sampling: deterministic
+tools: bypass
+identity: keep
+key: {secret: null, secret_file: null}
+limits: {max_waiters: 32, max_waiters_total: 10000, max_generations: 4, max_flights: 10000, max_request_bytes: 1MiB, max_request_bytes_total: 256MiB, max_replay_bytes: 8MiB, max_replay_bytes_total: 256MiB, max_loop_delay: 2s, ticket_ttl: 10s, release_rate: 50}
+late_join: {max_events: 1000, max_bytes: 1MiB, max_age: 60s}
+deadlines: {first_byte: 10m, idle: 5m, total: 30m, wait: 15m}
+admission: {max_upstream: 0, max_queue: 1000, max_wait: 30s}
+max_promotions: 3
+drain: 30m
+log: {level: info}
+`;
+
+const everythingChanged = `
+listen: [0.0.0.0:1, "[::1]:2", unix:/run/c.sock]
+admin: unix:/run/a.sock
+probes: 0.0.0.0:3
+mode: shadow
+egress: https://egress.local:10001
+orphan_grace: 0s
+tenant: {from: [{sigv4: access_key}, {all: [{header: X-Team}, {query: k}]}], anonymous: share}
+sampling: seeded
+tools: allow
+identity: ignore
+key: {secret: ${secret}}
+limits: {max_waiters: 1000, max_waiters_total: 1001, max_generations: 1, max_flights: 7, max_request_bytes: 65537, max_request_bytes_total: 1GiB, max_replay_bytes: 64KiB, max_replay_bytes_total: 65536, max_loop_delay: 1500ms, ticket_ttl: 1m, release_rate: 1}
+late_join: {max_events: 0, max_bytes: 0, max_age: 2h}
+deadlines: {first_byte: 3599s, idle: 1s, total: 24h, wait: 59m}
+admission: {max_upstream: 2, max_queue: 0, max_wait: 1s}
+max_promotions: 0
+drain: 0s
+log: {level: silent}
+`;
+
+describe('a configuration', () => {
+  it('that says nothing is the documented one', () => {
+    expect(read('')).toEqual(defaultConfig());
+    expect(read(documentedDefaults)).toEqual(defaultConfig());
+    expect(read('# only a comment\n')).toEqual(defaultConfig());
+  });
+
+  it('reaches the program in its own terms', () => {
+    const config = read(everythingChanged);
+    expect(config).toMatchObject({
+      listen: [
+        { kind: 'tcp', host: '0.0.0.0', port: 1 },
+        { kind: 'tcp', host: '::1', port: 2 },
+        { kind: 'unix', path: '/run/c.sock' },
+      ],
+      admin: { kind: 'unix', path: '/run/a.sock' },
+      probes: { kind: 'tcp', host: '0.0.0.0', port: 3 },
+      egress: 'https://egress.local:10001',
+      orphanGraceMs: 0,
+      limits: { maxWaitersTotal: 1001, maxRequestBytes: 65_537, maxRequestBytesTotal: 2 ** 30, maxLoopDelayMs: 1500 },
+      admission: { maxUpstream: 2, maxQueue: 0, maxWaitMs: 1000 },
+      maxPromotions: 0,
+      drainMs: 0,
+      logLevel: 'silent',
+    });
+    expect(config.policy).toMatchObject({
+      name: 'default',
+      mode: 'shadow',
+      tenant: {
+        from: [
+          { kind: 'sigv4' },
+          {
+            kind: 'all',
+            sources: [
+              { kind: 'header', name: 'x-team' },
+              { kind: 'query', name: 'k' },
+            ],
+          },
+        ],
+        anonymous: 'share',
+      },
+      maxWaiters: 1000,
+      lateJoin: { maxEvents: 0, maxBytes: 0, maxAgeMs: 7_200_000 },
+      deadlines: { firstByteMs: 3_599_000, idleMs: 1000, totalMs: 86_400_000, waitMs: 3_540_000 },
+    });
+    expect(config.secret?.toString()).toBe(secret);
+  });
+
+  it('printed as effective reads back as the same, but for its secret', () => {
+    const config = read(everythingChanged);
+    const printed = renderEffective(config);
+    expect(printed).not.toContain(secret);
+    expect(mistakes(printed)).toEqual(['c.yaml:21: key.secret: holds 10 bytes, expected at least 32']);
+    expect(read(printed.replace('<redacted>', secret))).toEqual(config);
+    expect(read(renderEffective(defaultConfig()))).toEqual(defaultConfig());
+  });
+
+  it('may be JSON, and may use anchors', () => {
+    expect(read('{"admission": {"max_upstream": 2}}').admission.maxUpstream).toBe(2);
+    const anchored = read('deadlines: {first_byte: &long 20m, wait: *long}');
+    expect(anchored.policy.deadlines).toMatchObject({ firstByteMs: 1_200_000, waitMs: 1_200_000 });
+  });
+
+  it('takes a single address as a list of one', () => {
+    expect(read('listen: unix:/run/c.sock').listen).toEqual([{ kind: 'unix', path: '/run/c.sock' }]);
+  });
+
+  it('takes its secret from a file, without the line end that an editor adds', () => {
+    const files = new Map([['/s', `${secret}\n`]]);
+    const config = read('key: {secret_file: /s}', (path) => files.get(path) ?? noFile(path));
+    expect(config.secret?.toString()).toBe(secret);
+    const bytes = Buffer.alloc(32, 0xff);
+    expect(read('key: {secret_file: /s}', () => bytes).secret).toEqual(bytes);
+  });
+});
+
+describe('the epoch of the default policy', () => {
+  const epoch = (text: string): string => read(text).policy.epoch;
+
+  it('changes with what decides about sharing', () => {
+    const epochs = [
+      '',
+      'sampling: any',
+      'tools: allow',
+      'identity: ignore',
+      'tenant: {anonymous: share}',
+      'tenant: {from: []}',
+      'mode: shadow',
+      'limits: {max_waiters: 33}',
+      'late_join: {max_age: 61s}',
+      'deadlines: {idle: 1m}',
+    ].map(epoch);
+    expect(new Set(epochs).size).toBe(epochs.length);
+    expect(epochs.every((one) => /^[0-9a-f]{16}$/.test(one))).toBe(true);
+  });
+
+  it('stays the same whatever else changes', () => {
+    const other = `listen: 127.0.0.1:1\nadmin: 127.0.0.1:2\negress: http://127.0.0.1:3\nkey: {secret: ${secret}}\nlog: {level: debug}\ndrain: 1s`;
+    expect(epoch(other)).toBe(defaultConfig().policy.epoch);
+  });
+});
+
+describe('a mistaken configuration', () => {
+  it('is told every mistake at once, each with its line and what is allowed', () => {
+    const found = mistakes(
+      [
+        'lissten: a',
+        'mode: on',
+        'limits:',
+        '  max_waiter: 3',
+        '  max_request_bytes: 1GiB',
+        '  max_replay_bytes: 300MiB',
+        'key: {secret: short}',
+        'deadlines:',
+        '  wait: 1h',
+        'tenant:',
+        '  from:',
+        '  - header: "a b"',
+        '  - {header: x, query: y}',
+        'admission:',
+      ].join('\n'),
+    );
+    expect(found).toEqual([
+      'c.yaml:1: lissten: unknown key, the nearest known key is listen',
+      'c.yaml:2: mode: "on" is not allowed, expected one of off, shadow, enforce',
+      'c.yaml:4: limits.max_waiter: unknown key, the nearest known key is limits.max_waiters',
+      'c.yaml:5: limits.max_request_bytes: "1GiB" is not allowed, expected a size such as 65536, 64KiB or 8MiB, from 1 to 31MiB',
+      'c.yaml:6: limits.max_replay_bytes: 300MiB is over limits.max_replay_bytes_total, expected at most 256MiB',
+      'c.yaml:7: key.secret: holds 5 bytes, expected at least 32',
+      'c.yaml:9: deadlines.wait: "1h" is not allowed, expected a duration such as 500ms, 2s, 10m or 1h, from 1ms to 3599s',
+      'c.yaml:12: tenant.from[0].header: "a b" is not allowed, expected a header\'s name',
+      'c.yaml:13: tenant.from[1]: expected exactly one of header, query, metadata, sigv4, all',
+      'c.yaml:14: admission: null is not a mapping of keys',
+    ]);
+  });
+
+  it.each([
+    ['max_waiters: 3', 'max_waiters: unknown key, the nearest known key is limits.max_waiters'],
+    ['limits: {maxWaiters: 3}', 'limits.maxWaiters: unknown key, the nearest known key is limits.max_waiters'],
+    [
+      'tenant: {from: [{headers: a}]}',
+      'tenant.from[0].headers: unknown key, the nearest known key is tenant.from.header',
+    ],
+    ['__proto__: {mode: off}', '__proto__: unknown key, the nearest known key is probes'],
+    ['1: 2', '1: unknown key, the nearest known key is key'],
+  ])('%s names the nearest known key', (text, expected) => {
+    expect(mistakes(text)).toEqual([`c.yaml:1: ${expected}`]);
+  });
+
+  it.each([
+    ['retry: {}', 'retry'],
+    ['negative_cache: {}', 'negative_cache'],
+    ['shadow: {}', 'shadow'],
+    ['rollout: {}', 'rollout'],
+    ['tls: {}', 'tls'],
+    ['redis: {}', 'redis'],
+    ['tracing: {}', 'tracing'],
+    ['prices: {}', 'prices'],
+    ['profiles: {}', 'profiles'],
+    ['policies: {}', 'policies'],
+    ['key: {include: []}', 'key.include'],
+    ['key: {ignore_headers: []}', 'key.ignore_headers'],
+    ['key: {ignore_body: []}', 'key.ignore_body'],
+    ['key: {normalize: []}', 'key.normalize'],
+    ['admission: {scope: fleet}', 'admission.scope'],
+    ['tenant: {from: [{attribute: a}]}', 'tenant.from[0].attribute'],
+  ])('%s is refused as not supported yet', (text, path) => {
+    expect(mistakes(text)).toEqual([`c.yaml:1: ${path}: not supported by this version, remove it`]);
+  });
+
+  it.each([
+    ['orphan_grace: 5', '5 is not allowed'],
+    ['orphan_grace: 1.5s', '"1.5s" is not allowed'],
+    ['orphan_grace: 1d', '"1d" is not allowed'],
+    ['orphan_grace: -1s', '"-1s" is not allowed'],
+    ['orphan_grace: 999999999h', 'is not allowed'],
+    ['limits: {max_request_bytes: 0}', '0 is not allowed'],
+    ['limits: {max_request_bytes: 1MB}', '"1MB" is not allowed'],
+    ['limits: {max_waiters: 1.5}', '1.5 is not allowed'],
+    ['limits: {max_waiters: "32"}', '"32" is not allowed'],
+    ['limits: {max_waiters: 0}', '0 is not allowed'],
+    ['limits: {max_waiters: 20000}', '20000 is over limits.max_waiters_total, expected at most 10000'],
+    ['deadlines: {first_byte: 1h}', 'from 1ms to 3599s'],
+    ['listen: []', 'too few entries, expected at least 1'],
+    ['listen: 5', '5 is not a list'],
+    ['listen: localhost', 'listen: "localhost" is not allowed, expected an address'],
+    ['listen: 127.0.0.1:65536', 'is not allowed'],
+    ['listen: unix:relative', 'is not allowed'],
+    [`listen: unix:/${'x'.repeat(107)}`, 'is not allowed'],
+    ['listen: 127.0.0.1:9003', 'admin: 127.0.0.1:9003 is taken by listen, expected another'],
+    ['egress: 127.0.0.1:1', 'expected an http or https URL'],
+    ['egress: http://h/path', 'expected an http or https URL'],
+    ['egress: http://user:password@h/', 'expected an http or https URL'],
+    ['egress: ftp://h', 'expected an http or https URL'],
+    ['egress: http://127.0.0.1:9002', "is this process's own listen"],
+    ['log: {level: loud}', 'expected one of silent, fatal, error, warn, info, debug, trace'],
+    ['key: {secret: 12345}', 'key.secret: not a text'],
+    ['key: {secret_file: /none}', 'key.secret_file: cannot be read: ENOENT: /none'],
+    [`key: {secret: ${secret}, secret_file: /s}`, 'key.secret_file: given beside key.secret'],
+    ['- a', '(document): a list is not a mapping of keys'],
+    ['just words', '(document): "just words" is not a mapping of keys'],
+    ['a: [1', '(document): not valid YAML'],
+    ['mode: off\nmode: shadow', 'c.yaml:2: mode: given twice, expected once'],
+    ['log: {level: info, level: warn}', 'log.level: given twice, expected once'],
+    ['mode: off\n---\nmode: off', '(document): not valid YAML'],
+    ['mode: *nowhere', '(document): an alias is unknown'],
+  ])('%s is refused', (text, expected) => {
+    const found = mistakes(text);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(expected);
+  });
+
+  it('never has its secret repeated', () => {
+    const short = 'hunter2hunter2';
+    for (const value of [
+      short,
+      `*${short}`,
+      `!${short} x`,
+      `[${short}]`,
+      `{${short}: 1}`,
+      `"${short}`,
+      `&${short} 5`,
+    ]) {
+      const found = mistakes(`key:\n  secret: ${value}\nmode: of`);
+      expect(found.length).toBeGreaterThan(0);
+      expect(found.join('\n')).not.toContain(short);
+    }
+  });
+
+  it('of aliases that multiply ends in a mistake', () => {
+    const lines = ['a: &a0 [x, x, x, x, x, x, x, x, x, x]'];
+    for (let i = 1; i < 9; i += 1)
+      lines.push(
+        `b${i}: &a${i} [${Array(10)
+          .fill(`*a${i - 1}`)
+          .join(', ')}]`,
+      );
+    expect(mistakes(lines.join('\n'))).toHaveLength(1);
+  });
+});
