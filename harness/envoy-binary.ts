@@ -132,7 +132,7 @@ async function versionOf(binary: string): Promise<string | undefined> {
 
 if (argv[1] !== undefined && import.meta.url === pathToFileURL(argv[1]).href) {
   try {
-    console.log(await findEnvoy(argv[2]));
+    console.log(argv[2] === '--list' ? [failOpenVersion, ...supportedVersions].join('\n') : await findEnvoy(argv[2]));
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     exit(1);

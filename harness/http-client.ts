@@ -2,30 +2,14 @@
  * A raw HTTP client for tests and bench: it hides nothing. It sends a request over HTTP/1.1 or HTTP/2 and records what
  * arrives and when, and how it ended. What the two protocols differ in is in client/.
  */
-import type { ClientHttp2Session } from 'node:http2';
 import { sendHttp1 } from './client/http1.ts';
 import { sendHttp2 } from './client/http2.ts';
+import type { ClientRequest } from './client/request.ts';
 import { type Exchange, Recording } from './client/recording.ts';
 
 export type { Chunk, Ending, Exchange } from './client/recording.ts';
+export type { ClientRequest } from './client/request.ts';
 export { openSession } from './client/http2.ts';
-
-export type ClientRequest = {
-  /** Scheme, host and port, as `http://127.0.0.1:10000`. */
-  readonly url: string;
-  /** `POST` with a body, else `GET`, unless given. */
-  readonly method?: string;
-  /** Path and query; `/` by default. */
-  readonly path?: string;
-  /** `host` (or `:authority`) may be among them. */
-  readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** Bytes are sent with `content-length`; parts chunked, each when the iterable yields it. */
-  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
-  /** 1 unless given. */
-  readonly version?: 1 | 2;
-  /** An HTTP/2 session to share; by default each request has a connection of its own. */
-  readonly session?: ClientHttp2Session;
-};
 
 /** A request under way. */
 export type Sent = {

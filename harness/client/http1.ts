@@ -1,7 +1,7 @@
 /** The HTTP/1.1 side of the test client: a fresh connection per request, on node:http. */
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Readable } from 'node:stream';
-import type { ClientRequest } from '../http-client.ts';
+import type { ClientRequest } from './request.ts';
 import type { Recording } from './recording.ts';
 
 /** Begins a request; the returned function hangs up. */

@@ -9,7 +9,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import { Readable } from 'node:stream';
-import type { ClientRequest } from '../http-client.ts';
+import type { ClientRequest } from './request.ts';
 import type { Recording } from './recording.ts';
 
 /** Opens a session that several requests may share; the caller closes it. */
