@@ -47,7 +47,7 @@ describe('what the processor says', () => {
             set_headers: [
               { append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
               { append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
-              { append_action: 'APPEND_IF_EXISTS_OR_ADD' },
+              { append: { value: true } },
             ],
           },
         },

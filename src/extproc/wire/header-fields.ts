@@ -18,11 +18,11 @@ export function writeHeaderMap(writer: ProtoWriter, tag: number, headers: Header
 
 /** HeaderMutation, and envoy.config.core.v3.HeaderValueOption within it. */
 const MUTATION = { setHeaders: delimitedTag(1), removeHeaders: delimitedTag(2) };
-const OPTION = { header: delimitedTag(1), appendAction: varintTag(3) };
-const APPEND_IF_EXISTS_OR_ADD = 0;
+const OPTION = { header: delimitedTag(1), append: delimitedTag(2), appendAction: varintTag(3) };
 const OVERWRITE_IF_EXISTS_OR_ADD = 2;
+const BOOL_VALUE: number = varintTag(1);
 
-/** A HeaderMutation: names in `set` replace what is there, names in `remove` go. */
+/** A HeaderMutation: fields in `set` replace those of their names, names in `remove` go. */
 export function writeHeaderMutation(
   writer: ProtoWriter,
   tag: number,
@@ -43,20 +43,22 @@ export function bytesOfHeaders(headers: HeaderList): number {
 
 const HEADER_ROOM = 16;
 
+/** A name that comes again (`set-cookie`) replaces what was there with its first value and adds the others. */
 function writeSet(writer: ProtoWriter, set: HeaderList, index: number): void {
   const field = set[index];
   if (field === undefined) return;
   writer.message(MUTATION.setHeaders, () => {
-    writer.varint(OPTION.appendAction, appendAction(set, index));
+    if (isFirstOfItsName(set, index)) writer.varint(OPTION.appendAction, OVERWRITE_IF_EXISTS_OR_ADD);
+    // Not APPEND_IF_EXISTS_OR_ADD, which is the default: Envoy's ext_proc filter overwrites by default, whatever its API says
+    // of other filters, and adds only where the older `append` says so.
+    else writer.message(OPTION.append, () => writer.varint(BOOL_VALUE, 1));
     writeHeader(writer, OPTION.header, field);
   });
 }
 
-/** A name that comes again (`set-cookie`) replaces what was there with its first value and adds the others. */
-function appendAction(headers: HeaderList, index: number): number {
+function isFirstOfItsName(headers: HeaderList, index: number): boolean {
   const name = headers[index]?.[0];
-  const first = headers.findIndex(([candidate]) => candidate === name);
-  return first === index ? OVERWRITE_IF_EXISTS_OR_ADD : APPEND_IF_EXISTS_OR_ADD;
+  return headers.findIndex(([candidate]) => candidate === name) === index;
 }
 
 function writeHeader(writer: ProtoWriter, tag: number, [name, value]: HeaderList[number]): void {
