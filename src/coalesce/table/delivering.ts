@@ -1,0 +1,51 @@
+/** What a caller in deliver gets next. It is the shell that asks, when the caller's stream takes more. */
+
+import type { AnswerHead, ExchangeId } from '../flight/flight.ts';
+import type { HeaderList } from '../request/head.ts';
+import type { Board } from './board.ts';
+import { dropCaller } from './joining.ts';
+
+export type Delivery =
+  /** Nothing yet; a wake follows. */
+  | { readonly kind: 'nothing' }
+  | {
+      readonly kind: 'head';
+      readonly head: AnswerHead;
+      readonly role: 'leader' | 'follower';
+      readonly endOfStream: boolean;
+    }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly endOfStream: boolean }
+  | { readonly kind: 'trailers'; readonly trailers: HeaderList }
+  /** The answer is whole, and the caller has all its bytes. */
+  | { readonly kind: 'end' };
+
+const NOTHING: Delivery = { kind: 'nothing' };
+
+/** Takes the next piece of the answer for `exchange`. With the last piece the caller is off its flight. */
+export function pull(board: Board, exchange: ExchangeId, now: number): Delivery {
+  const caller = board.aboard.get(exchange);
+  const state = caller?.flight.state;
+  if (caller === undefined || (state?.phase !== 'answering' && state?.phase !== 'landed')) return NOTHING;
+  const { answer } = state;
+  const trailers = state.phase === 'landed' ? state.trailers : null;
+  const ends = (): boolean => state.phase === 'landed' && answer.buffer.isAtEnd(caller.cursor);
+  const last = <Piece extends Delivery>(piece: Piece): Piece => {
+    dropCaller(board, caller, now);
+    return piece;
+  };
+  if (caller.state.phase === 'waiting') {
+    caller.state = { phase: 'streaming', exchange };
+    board.deadlines.remove(caller);
+    if (caller.role === 'follower') board.effects.push({ kind: 'followerServed', waitedMs: now - caller.arrivedAt });
+    const endOfStream = ends() && trailers === null;
+    const piece: Delivery = { kind: 'head', head: answer.head, role: caller.role, endOfStream };
+    return endOfStream ? last(piece) : piece;
+  }
+  const bytes = answer.buffer.read(caller.cursor);
+  if (bytes !== null) {
+    const endOfStream = ends() && trailers === null;
+    return endOfStream ? last({ kind: 'bytes', bytes, endOfStream }) : { kind: 'bytes', bytes, endOfStream };
+  }
+  if (!ends()) return NOTHING;
+  return trailers === null ? last({ kind: 'end' }) : last({ kind: 'trailers', trailers });
+}

@@ -1,0 +1,63 @@
+/**
+ * What the flight table asks of its shell. Commands are to be carried out in order; facts are to be counted or logged.
+ */
+
+import type { ErrorShape } from '../profiles/profile.ts';
+import type { CancellationRole, FlightEnding } from '../flight/endings.ts';
+import type { CallRequest, ExchangeId, FlightId, Leg, ReleaseReason } from '../flight/flight.ts';
+import type { ShedReason } from '../request/outcomes.ts';
+
+/** An answer of our own, in the shape of the provider's errors. */
+export interface OwnAnswer {
+  readonly status: 429 | 504;
+  readonly reason: ShedReason | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout';
+  readonly errorShape: ErrorShape;
+  readonly retryAfterSeconds: number | null;
+}
+
+export type Command =
+  /** There is something to pull for this exchange. */
+  | { readonly kind: 'wake'; readonly exchange: ExchangeId }
+  /** The waiting exchange goes upstream as its flight's leader; its answer is to be captured. */
+  | { readonly kind: 'promote'; readonly exchange: ExchangeId; readonly flight: FlightId }
+  /** The waiting exchange goes upstream by itself. */
+  | { readonly kind: 'release'; readonly exchange: ExchangeId; readonly reason: ReleaseReason }
+  | { readonly kind: 'refuse'; readonly exchange: ExchangeId; readonly answer: OwnAnswer }
+  /** The exchange has bytes and gets no more: its stream must break. */
+  | { readonly kind: 'cut'; readonly exchange: ExchangeId; readonly ending: FlightEnding }
+  /** The attached leader's capture is of no more use; the exchange itself goes on. */
+  | { readonly kind: 'stopCapture'; readonly exchange: ExchangeId }
+  | { readonly kind: 'startCall'; readonly flight: FlightId; readonly request: CallRequest }
+  | { readonly kind: 'cancelCall'; readonly flight: FlightId };
+
+/** A flight's life in figures, told once at its end. */
+export interface FlightReport {
+  readonly id: FlightId;
+  readonly key8: string;
+  readonly leg: Leg;
+  readonly ending: FlightEnding;
+  readonly followers: number;
+  readonly promotions: number;
+  readonly bytes: number;
+  readonly status: string | null;
+  /** From the start of the upstream call; null where no answer began. */
+  readonly firstByteMs: number | null;
+  readonly ageMs: number;
+}
+
+export type Fact =
+  | { readonly kind: 'missed' }
+  | { readonly kind: 'hit'; readonly canonicalOnly: boolean }
+  | { readonly kind: 'upstreamCalled' }
+  | { readonly kind: 'firstByteCame'; readonly afterMs: number }
+  | { readonly kind: 'answerCompleted'; readonly afterMs: number }
+  | { readonly kind: 'followerServed'; readonly waitedMs: number }
+  | { readonly kind: 'lateJoinRejected'; readonly reason: 'events' | 'bytes' | 'age' | 'waiters' }
+  | { readonly kind: 'promoted' }
+  | { readonly kind: 'leaderLost' }
+  | { readonly kind: 'callerLeft'; readonly role: CancellationRole }
+  | { readonly kind: 'shed'; readonly reason: ShedReason }
+  | { readonly kind: 'wouldHit' }
+  | { readonly kind: 'flightEnded'; readonly report: FlightReport };
+
+export type Effect = Command | Fact;

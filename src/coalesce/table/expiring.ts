@@ -1,0 +1,74 @@
+/** What happens to callers and flights whose time is up. */
+
+import { waitingCallers, type Caller, type Flight } from '../flight/flight.ts';
+import { nextCallDeadline } from './answering.ts';
+import { conclude, settle, type Board } from './board.ts';
+import type { OwnAnswer } from './effects.ts';
+import { dropCaller } from './joining.ts';
+import { breakOff, refuseCaller, refuseWaiting, releaseCaller, releaseNext, stopCall } from './launching.ts';
+
+/** Ends everything that is due at `now`. */
+export function expire(board: Board, now: number): void {
+  for (let due = board.deadlines.takeDue(now); due !== null; due = board.deadlines.takeDue(now)) {
+    if ('ticket' in due) expireCaller(board, due, now);
+    else expireFlight(board, due, now);
+  }
+}
+
+/** An unused ticket counts as a caller that left; one that waits too long goes upstream by itself. */
+function expireCaller(board: Board, caller: Caller, now: number): void {
+  if (caller.state.phase === 'waiting') releaseCaller(board, caller, 'limit');
+  else board.effects.push({ kind: 'callerLeft', role: caller.role });
+  dropCaller(board, caller, now);
+}
+
+function expireFlight(board: Board, flight: Flight, now: number): void {
+  switch (flight.state.phase) {
+    case 'queued':
+      refuseWaiting(board, flight, { reason: 'max_wait', now });
+      return;
+    case 'releasing':
+      releaseNext(board, flight, now);
+      settle(board, flight, now);
+      return;
+    case 'calling':
+    case 'answering':
+      expireCall(board, flight, now);
+      return;
+    case 'boarding':
+    case 'landed':
+    case 'ended':
+      return;
+  }
+}
+
+function expireCall(board: Board, flight: Flight, now: number): void {
+  const dueAt = nextCallDeadline(board, flight);
+  if (dueAt > now) {
+    board.deadlines.set(flight, dueAt);
+    return;
+  }
+  const ending = callEnding(board, flight, now);
+  if (ending === 'abandoned') {
+    stopCall(board, flight);
+    conclude(board, flight, { ending, now });
+    settle(board, flight, now);
+    return;
+  }
+  if (flight.leg === 'detached') {
+    const answer: OwnAnswer = { status: 504, reason: ending, errorShape: flight.errorShape, retryAfterSeconds: null };
+    for (const caller of waitingCallers(flight)) refuseCaller(board, caller, answer);
+  }
+  breakOff(board, flight, { ending, reason: 'limit', now });
+}
+
+function callEnding(
+  board: Board,
+  flight: Flight,
+  now: number,
+): 'abandoned' | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout' {
+  const { state, orphanedAt, policy } = flight;
+  if (orphanedAt !== null && now >= orphanedAt + board.limits.orphanGraceMs) return 'abandoned';
+  if ('startedAt' in state && now >= state.startedAt + policy.deadlines.totalMs) return 'total_timeout';
+  return state.phase === 'calling' ? 'first_byte_timeout' : 'idle_timeout';
+}

@@ -1,0 +1,146 @@
+/**
+ * The flight table as its shell sees it: events and a time in, effects out. Every call is followed by what it makes
+ * possible (a freed slot goes to the next in the queue), and its effects are kept until they are taken.
+ */
+
+import {
+  waitersOf,
+  type AnswerHead,
+  type ExchangeId,
+  type FlightId,
+  type FlightState,
+  type Leg,
+} from '../flight/flight.ts';
+import type { HeaderList } from '../request/head.ts';
+import type { Key } from '../key/key.ts';
+import type { Tenant } from '../request/tenant.ts';
+import { answerBegan, answerBroke, answerEnded, answerGrew } from './answering.ts';
+import { createBoard, type Board, type Names, type TableLimits } from './board.ts';
+import { pull, type Delivery } from './delivering.ts';
+import type { Effect } from './effects.ts';
+import { expire } from './expiring.ts';
+import { callerLeft, decide, redeem, type Arrival, type Decision, type Redemption } from './joining.ts';
+import { admitQueued, leaderLeft } from './launching.ts';
+import { ShadowTable } from './shadow-table.ts';
+
+/** What is held now. `waiters`: callers beyond the first of each flight. */
+export interface Totals {
+  readonly flights: number;
+  readonly waiters: number;
+  readonly replayBytes: number;
+  readonly queue: number;
+}
+
+export interface FlightLine {
+  readonly id: FlightId;
+  readonly key8: string;
+  readonly leg: Leg;
+  readonly phase: FlightState['phase'];
+  readonly ageMs: number;
+  readonly waiters: number;
+  readonly bytes: number;
+  readonly model: string;
+  readonly policy: string;
+}
+
+export class FlightTable {
+  readonly #board: Board;
+  readonly #shadow: ShadowTable;
+
+  constructor(options: { leg: Leg; limits: TableLimits; names: Names }) {
+    this.#board = createBoard(options);
+    this.#shadow = new ShadowTable(options.limits.maxFlights);
+  }
+
+  get leg(): Leg {
+    return this.#board.leg;
+  }
+
+  decide(arrival: Arrival, now: number): Decision {
+    const decision = decide(this.#board, arrival, now);
+    admitQueued(this.#board, now);
+    return decision;
+  }
+
+  redeem(presented: { ticket: string; binding: string; exchange: ExchangeId }, now: number): Redemption {
+    return redeem(this.#board, presented, now);
+  }
+
+  /** An exchange's gRPC stream is over: as a caller, as a leader, as a would-be leader, or as nothing of ours. */
+  exchangeEnded(exchange: ExchangeId, now: number): void {
+    this.#shadow.end(exchange);
+    callerLeft(this.#board, exchange, now);
+    leaderLeft(this.#board, exchange, now);
+    admitQueued(this.#board, now);
+  }
+
+  answerBegan(flight: FlightId, came: { head: AnswerHead; endOfStream: boolean; now: number }): void {
+    answerBegan(this.#board, flight, came);
+    admitQueued(this.#board, came.now);
+  }
+
+  answerGrew(flight: FlightId, came: { bytes: Uint8Array; now: number }): void {
+    answerGrew(this.#board, flight, came);
+    admitQueued(this.#board, came.now);
+  }
+
+  answerEnded(flight: FlightId, came: { trailers: HeaderList | null; now: number }): void {
+    answerEnded(this.#board, flight, came);
+    admitQueued(this.#board, came.now);
+  }
+
+  /** Detached: the call failed, before its answer or in the midst of it. */
+  answerBroke(flight: FlightId, now: number): void {
+    answerBroke(this.#board, flight, now);
+    admitQueued(this.#board, now);
+  }
+
+  pull(exchange: ExchangeId, now: number): Delivery {
+    return pull(this.#board, exchange, now);
+  }
+
+  /** Counts what an exchange under shadow would have been; `exchangeEnded` ends a would-be flight. */
+  shadow(exchange: ExchangeId, name: { tenant: Tenant; key: Key }): 'leader' | 'follower' {
+    const would = this.#shadow.begin(exchange, name);
+    if (would === 'follower') this.#board.effects.push({ kind: 'wouldHit' });
+    return would;
+  }
+
+  /** When `expire` has something to do next, in the time of `now`; null where nothing is due ever. */
+  get nextDeadline(): number | null {
+    return this.#board.deadlines.nextAt;
+  }
+
+  expire(now: number): void {
+    expire(this.#board, now);
+    admitQueued(this.#board, now);
+  }
+
+  /** Takes the effects that have come up since the last call, in order. */
+  takeEffects(): readonly Effect[] {
+    const { effects } = this.#board;
+    if (effects.length > 0) this.#board.effects = [];
+    return effects;
+  }
+
+  get totals(): Totals {
+    const { flights, replayBytes, admission } = this.#board;
+    let waiters = 0;
+    for (const flight of flights.values()) waiters += waitersOf(flight);
+    return { flights: flights.size + this.#shadow.size, waiters, replayBytes, queue: admission.queueLength };
+  }
+
+  lines(now: number): FlightLine[] {
+    return [...this.#board.flights.values()].map((flight) => ({
+      id: flight.id,
+      key8: flight.key.slice(0, 8),
+      leg: flight.leg,
+      phase: flight.state.phase,
+      ageMs: now - flight.begunAt,
+      waiters: waitersOf(flight),
+      bytes: 'answer' in flight.state ? flight.state.answer.buffer.length : 0,
+      model: flight.model,
+      policy: flight.policy.name,
+    }));
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * How exchanges come to a flight and leave it: the decision, the ticket's one use, a caller's going. What the flight
+ * then does is in `launching.ts` and `answering.ts`.
+ */
+
+import {
+  lateJoinOf,
+  waitersOf,
+  type Caller,
+  type CallRequest,
+  type ExchangeId,
+  type Flight,
+  type FlightId,
+  type Ticket,
+} from '../flight/flight.ts';
+import type { Key } from '../key/key.ts';
+import type { ErrorShape } from '../profiles/profile.ts';
+import type { ShedReason } from '../request/outcomes.ts';
+import type { Policy } from '../request/policy.ts';
+import type { Tenant } from '../request/tenant.ts';
+import { addCaller, conclude, generationsOf, publish, removeCaller, settle, type Board } from './board.ts';
+import type { OwnAnswer } from './effects.ts';
+import { launch, leadAttached, releaseNext } from './launching.ts';
+
+export interface Arrival {
+  /** The exchange as decide sees it. */
+  readonly exchange: ExchangeId;
+  readonly tenant: Tenant;
+  readonly key: Key;
+  readonly policy: Policy;
+  readonly model: string;
+  readonly errorShape: ErrorShape;
+  readonly rawDigest: string;
+  /** Digest of what identifies this exchange to deliver. */
+  readonly binding: string;
+  readonly request: CallRequest;
+}
+
+export type Decision =
+  /** Attached: the exchange goes on and its answer is to be captured. */
+  | { readonly kind: 'lead'; readonly flight: FlightId }
+  /** The exchange is to present this ticket to deliver. */
+  | { readonly kind: 'board'; readonly role: 'leader' | 'follower'; readonly flight: FlightId; readonly ticket: Ticket }
+  | { readonly kind: 'alone'; readonly reason: 'limit' }
+  | { readonly kind: 'shed'; readonly reason: ShedReason; readonly answer: OwnAnswer };
+
+/** Decides about an eligible exchange: joins the newest flight under its key, or begins one. */
+export function decide(board: Board, arrival: Arrival, now: number): Decision {
+  const newest = generationsOf(board, arrival.tenant, arrival.key).at(-1);
+  if (board.callerCount >= board.limits.maxWaitersTotal) return { kind: 'alone', reason: 'limit' };
+  if (newest !== undefined) {
+    const boarding = boardingOf(newest, now);
+    if (boarding === 'open') return follow(board, newest, { arrival, now });
+    if (boarding !== 'closed') board.effects.push({ kind: 'lateJoinRejected', reason: boarding });
+  }
+  return begin(board, arrival, now);
+}
+
+function boardingOf(flight: Flight, now: number): ReturnType<typeof lateJoinOf> | 'waiters' {
+  const lateJoin = lateJoinOf(flight, now);
+  if (lateJoin !== 'open') return lateJoin;
+  return waitersOf(flight) >= flight.policy.maxWaiters ? 'waiters' : 'open';
+}
+
+type Boarding = { readonly arrival: Arrival; readonly now: number };
+
+function follow(board: Board, flight: Flight, boarding: Boarding): Decision {
+  flight.followers += 1;
+  board.effects.push({ kind: 'hit', canonicalOnly: flight.rawDigest !== boarding.arrival.rawDigest });
+  return issueTicket(board, flight, { ...boarding, role: 'follower' });
+}
+
+function issueTicket(board: Board, flight: Flight, boarding: Boarding & { role: Caller['role'] }): Decision {
+  const { arrival, now, role } = boarding;
+  const ticket = board.names.ticket();
+  const expiresAt = now + board.limits.ticketTtlMs;
+  const caller: Caller = {
+    ticket,
+    binding: arrival.binding,
+    role,
+    arrivedAt: now,
+    flight,
+    cursor: { next: 0, offset: 0 },
+    state: { phase: 'ticketed', expiresAt },
+  };
+  addCaller(board, caller);
+  board.deadlines.set(caller, Math.min(expiresAt, now + flight.policy.deadlines.waitMs));
+  return { kind: 'board', role, flight: flight.id, ticket };
+}
+
+function begin(board: Board, arrival: Arrival, now: number): Decision {
+  if (!hasRoomForFlight(board, arrival)) return { kind: 'alone', reason: 'limit' };
+  const mustQueue = !board.admission.hasFreeSlot;
+  if (mustQueue && board.admission.isQueueFull) return shed(board, arrival.errorShape);
+  const flight = newFlight(board, arrival, now);
+  publish(board, flight);
+  board.effects.push({ kind: 'missed' });
+  if (board.leg === 'attached' && !mustQueue) {
+    leadAttached(board, flight, { exchange: arrival.exchange, now });
+    return { kind: 'lead', flight: flight.id };
+  }
+  return issueTicket(board, flight, { arrival, now, role: 'leader' });
+}
+
+function hasRoomForFlight(board: Board, arrival: Arrival): boolean {
+  const { limits } = board;
+  return (
+    generationsOf(board, arrival.tenant, arrival.key).length < limits.maxGenerations &&
+    board.flights.size < limits.maxFlights &&
+    board.replayBytes < limits.maxReplayBytesTotal &&
+    (board.leg === 'attached' || board.requestBytes + arrival.request.body.length <= limits.maxRequestBytesTotal)
+  );
+}
+
+function shed(board: Board, errorShape: ErrorShape): Decision {
+  board.effects.push({ kind: 'shed', reason: 'queue_full' });
+  const answer: OwnAnswer = { status: 429, reason: 'queue_full', errorShape, retryAfterSeconds: 1 };
+  return { kind: 'shed', reason: 'queue_full', answer };
+}
+
+function newFlight(board: Board, arrival: Arrival, now: number): Flight {
+  return {
+    id: board.names.flight(),
+    key: arrival.key,
+    tenant: arrival.tenant,
+    leg: board.leg,
+    policy: arrival.policy,
+    model: arrival.model,
+    errorShape: arrival.errorShape,
+    begunAt: now,
+    rawDigest: arrival.rawDigest,
+    request: board.leg === 'detached' ? arrival.request : null,
+    state: { phase: 'boarding' },
+    callers: new Set(),
+    followers: 0,
+    promotions: 0,
+    holdsSlot: false,
+    recordsWhole: true,
+    orphanedAt: null,
+    ending: null,
+  };
+}
+
+export type Redemption =
+  /** The exchange waits; effects say when it gets something. */
+  | { readonly kind: 'aboard'; readonly flight: FlightId; readonly role: Caller['role']; readonly waitMs: number }
+  /** Unknown, used, expired, or made for another exchange. */
+  | { readonly kind: 'unknown' };
+
+/** Redeems a ticket, once, for the exchange that it was made for. */
+export function redeem(
+  board: Board,
+  presented: { ticket: string; binding: string; exchange: ExchangeId },
+  now: number,
+): Redemption {
+  const caller = board.tickets.get(presented.ticket as Ticket);
+  if (caller === undefined || caller.binding !== presented.binding) return { kind: 'unknown' };
+  const { flight } = caller;
+  board.tickets.delete(caller.ticket);
+  caller.state = { phase: 'waiting', exchange: presented.exchange };
+  board.aboard.set(presented.exchange, caller);
+  const waitUntil = caller.arrivedAt + flight.policy.deadlines.waitMs;
+  board.deadlines.set(caller, waitUntil);
+  const { phase } = flight.state;
+  if (phase === 'boarding') launch(board, flight, now);
+  else if (phase === 'releasing') releaseNext(board, flight, now);
+  else if (phase === 'answering' || phase === 'landed')
+    board.effects.push({ kind: 'wake', exchange: presented.exchange });
+  return { kind: 'aboard', flight: flight.id, role: caller.role, waitMs: Math.max(0, waitUntil - now) };
+}
+
+/** A caller in deliver is gone: its client hung up, or its stream broke. */
+export function callerLeft(board: Board, exchange: ExchangeId, now: number): void {
+  const caller = board.aboard.get(exchange);
+  if (caller === undefined) return;
+  const queued = caller.flight.state.phase === 'queued';
+  board.effects.push({ kind: 'callerLeft', role: queued ? 'queued' : caller.role });
+  dropCaller(board, caller, now);
+}
+
+/** Takes a caller off its flight, for whatever reason, and lets the flight see whether anybody is left. */
+export function dropCaller(board: Board, caller: Caller, now: number): void {
+  const { flight } = caller;
+  removeCaller(board, caller);
+  if (flight.ending === null && flight.callers.size === 0) flightEmptied(board, flight, now);
+  settle(board, flight, now);
+}
+
+function flightEmptied(board: Board, flight: Flight, now: number): void {
+  const { phase } = flight.state;
+  if (phase === 'boarding' || phase === 'queued') {
+    conclude(board, flight, { ending: 'abandoned', now });
+    return;
+  }
+  if (flight.leg === 'attached') return;
+  flight.orphanedAt = now;
+  const orphanUntil = now + board.limits.orphanGraceMs;
+  board.deadlines.set(flight, Math.min(board.deadlines.dueAt(flight) ?? Infinity, orphanUntil));
+}

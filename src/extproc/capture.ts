@@ -1,0 +1,40 @@
+/** The tee: a leader's answer passes on unchanged, message by message, and is told to its flight. */
+
+import type { FlightId } from '../coalesce/flight/flight.ts';
+import type { ExchangeCommand, Step } from './exchange.ts';
+import { answerHeadOf, leaderCacheStatus } from './headers.ts';
+import type { EnvoyMessage, Reply } from './wire.ts';
+
+type Message<Kind extends EnvoyMessage['kind']> = Extract<EnvoyMessage, { kind: Kind }>;
+
+/** Passes the head on, with our `cache-status`. */
+export function captured(flight: FlightId, message: Message<'responseHeaders'>): Step {
+  const { endOfStream } = message;
+  const head = answerHeadOf(message);
+  const setHeaders = leaderCacheStatus(message.headers);
+  const commands: ExchangeCommand[] = [
+    { kind: 'reply', reply: { kind: 'continueResponseHeaders', setHeaders } },
+    { kind: 'answerBegan', flight, head, endOfStream },
+  ];
+  return endOfStream ? led(commands) : { phase: { phase: 'capturing', flight }, commands };
+}
+
+/** The message's bytes may be a view into what the transport reuses: the flight gets a copy of its own. */
+export function capturedBytes(flight: FlightId, message: Message<'responseBody'>): Step {
+  const reply: Reply = { kind: 'continueResponseBody' };
+  const commands: ExchangeCommand[] = [{ kind: 'reply', reply }];
+  if (message.body.length > 0) commands.push({ kind: 'answerGrew', flight, bytes: Buffer.from(message.body) });
+  if (!message.endOfStream) return { phase: { phase: 'capturing', flight }, commands };
+  return led([...commands, { kind: 'answerEnded', flight, trailers: null }]);
+}
+
+export function capturedTrailers(flight: FlightId, message: Message<'responseTrailers'>): Step {
+  return led([
+    { kind: 'reply', reply: { kind: 'continueResponseTrailers' } },
+    { kind: 'answerEnded', flight, trailers: message.trailers },
+  ]);
+}
+
+function led(commands: readonly ExchangeCommand[]): Step {
+  return { phase: { phase: 'over', ending: 'led' }, commands: [...commands, { kind: 'finish' }] };
+}

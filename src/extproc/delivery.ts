@@ -1,0 +1,34 @@
+/** What a caller in deliver is sent: the pieces of a flight's answer as a `StreamedImmediateResponse`. */
+
+import type { FlightId } from '../coalesce/flight/flight.ts';
+import type { Delivery } from '../coalesce/table/delivering.ts';
+import type { Step } from './exchange.ts';
+import { callerHeaders } from './headers.ts';
+import type { Reply } from './wire.ts';
+
+/** Sends one piece. After a piece that is not the last, the next is pulled. */
+export function deliver(at: { flight: FlightId }, piece: Exclude<Delivery, { kind: 'nothing' }>): Step {
+  const { reply, last } = encode(piece);
+  return last
+    ? { phase: { phase: 'over', ending: 'followed' }, commands: [{ kind: 'reply', reply }, { kind: 'finish' }] }
+    : { phase: { phase: 'streaming', flight: at.flight }, commands: [{ kind: 'reply', reply }, { kind: 'pull' }] };
+}
+
+function encode(piece: Exclude<Delivery, { kind: 'nothing' }>): { reply: Reply; last: boolean } {
+  switch (piece.kind) {
+    case 'head': {
+      const { head, endOfStream } = piece;
+      const headers = callerHeaders(head, piece.role);
+      return { reply: { kind: 'streamHead', status: head.status, headers, endOfStream }, last: endOfStream };
+    }
+    case 'bytes':
+      return {
+        reply: { kind: 'streamBody', bytes: piece.bytes, endOfStream: piece.endOfStream },
+        last: piece.endOfStream,
+      };
+    case 'trailers':
+      return { reply: { kind: 'streamTrailers', trailers: piece.trailers }, last: true };
+    case 'end':
+      return { reply: { kind: 'streamBody', bytes: new Uint8Array(0), endOfStream: true }, last: true };
+  }
+}

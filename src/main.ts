@@ -1,0 +1,89 @@
+#!/usr/bin/env node
+/** Signals, wiring and exit codes; the only file that uses `process`. */
+
+import { readFileSync } from 'node:fs';
+
+import { check } from './cli/check.ts';
+import { exitCodes, parseCommandLine, usage } from './cli/command-line.ts';
+import type { Config } from './config/definition.ts';
+import { printMistake } from './config/mistakes/mistakes.ts';
+import { readConfigFile } from './config/read.ts';
+import { createLog, type Log } from './observe/log.ts';
+import { ListenError } from './server/grpc-server.ts';
+import { startService } from './server/serve.ts';
+
+const readFile = (path: string): Buffer => readFileSync(path);
+
+await run(process.argv.slice(2));
+
+async function run(argv: readonly string[]): Promise<void> {
+  const command = parseCommandLine(argv);
+  switch (command.kind) {
+    case 'serve':
+      return serve(command.config);
+    case 'check': {
+      const result = check(command.config, readFile);
+      return leave(result.exitCode, result);
+    }
+    case 'help':
+      return leave(exitCodes.ok, { stdout: usage });
+    case 'version':
+      return leave(exitCodes.ok, { stdout: `${version()}\n` });
+    case 'wrong':
+      return leave(exitCodes.wrongCall, { stderr: `envoy-coalescer: ${command.message}\n\n${usage}` });
+  }
+}
+
+/** Lets the output go out before the process ends: an exit at once would cut a pipe. */
+function leave(exitCode: number, output: { stdout?: string; stderr?: string }): void {
+  process.exitCode = exitCode;
+  process.stdout.write(output.stdout ?? '');
+  process.stderr.write(output.stderr ?? '');
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const known = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
+  return known ? String(manifest.version) : 'unknown';
+}
+
+async function serve(path: string | null): Promise<void> {
+  const read = readConfigFile(path, readFile);
+  if (read.kind === 'mistakes') {
+    leave(exitCodes.wrongConfig, { stderr: read.mistakes.map((mistake) => `${printMistake(mistake)}\n`).join('') });
+    return;
+  }
+  const log = createLog(read.config.logLevel);
+  process.on('uncaughtException', (error) => void crash(log, error));
+  process.on('unhandledRejection', (error) => void crash(log, error));
+  try {
+    await untilStopped(read.config, log);
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    log.cannotListen(error.address, error);
+    await exit(log, exitCodes.cannotListen);
+  }
+}
+
+async function untilStopped(config: Config, log: Log): Promise<void> {
+  const service = await startService(config, log);
+  let asked = 0;
+  const stop = (): void => {
+    asked += 1;
+    void (asked === 1 ? service.drain() : Promise.resolve()).then(() => exit(log, exitCodes.ok));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+async function exit(log: Log, exitCode: number): Promise<void> {
+  log.stopped(exitCode);
+  await log.flush();
+  process.exit(exitCode);
+}
+
+/** A bug that no exchange could be blamed for: the state cannot be trusted, and Envoy fails open without us. */
+async function crash(log: Log, error: unknown): Promise<void> {
+  log.internalError(error);
+  await exit(log, 1);
+}

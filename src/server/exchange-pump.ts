@@ -1,0 +1,222 @@
+/**
+ * One gRPC stream with Envoy: it feeds what comes to the protocol machine and carries out what the machine says. Owns the
+ * stream's back-pressure and its record for the log; what any of it means is the machine's.
+ */
+
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { status as grpcStatus } from '@grpc/grpc-js';
+
+import type { ExchangeId } from '../coalesce/flight/flight.ts';
+import { judge, screen, type Screening } from '../coalesce/request/eligibility.ts';
+import type { RequestHead } from '../coalesce/request/head.ts';
+import type { BypassReason } from '../coalesce/request/outcomes.ts';
+import type { Policy } from '../coalesce/request/policy.ts';
+import {
+  advance,
+  type ExchangeCommand,
+  type ExchangeEvent,
+  type ExchangePhase,
+  type FilterName,
+} from '../extproc/exchange.ts';
+import { ticketBinding } from '../extproc/ticket-binding.ts';
+import { encodeReply, type EnvoyMessage } from '../extproc/wire.ts';
+import { ExchangeRecord } from './exchange-record.ts';
+import type { Switchboard } from './switchboard.ts';
+
+export type ProcessStream = ServerDuplexStream<EnvoyMessage, Buffer>;
+
+/** What applies to an exchange from its stream's start on. */
+export interface ExchangeTerms {
+  readonly filter: FilterName | null;
+  readonly policy: Policy;
+  /** A reason to bypass every exchange, asked when the head has come; null: none. */
+  readonly bypassAll: () => BypassReason | null;
+}
+
+export class ExchangePump {
+  readonly #stream: ProcessStream;
+  readonly #board: Switchboard;
+  readonly #terms: ExchangeTerms;
+  readonly #id: ExchangeId;
+  readonly #record: ExchangeRecord;
+  #phase: ExchangePhase;
+  #writable = true;
+  #pullWanted = false;
+  #events: ExchangeEvent[] = [];
+  #running = false;
+  #closed = false;
+
+  constructor(stream: ProcessStream, board: Switchboard, terms: ExchangeTerms) {
+    this.#stream = stream;
+    this.#board = board;
+    this.#terms = terms;
+    this.#phase = { phase: 'opened', filter: terms.filter };
+    this.#id = board.enter(this);
+    this.#record = new ExchangeRecord({ id: this.#id, policy: terms.policy.name, openedAt: board.now() });
+    stream.on('data', (message: EnvoyMessage) => this.#onMessage(message));
+    stream.on('drain', () => this.#onDrain());
+    // Envoy ends a stream by half-closing or by resetting it; both are a normal end.
+    stream.on('end', () => this.#onEnd());
+    stream.on('cancelled', () => this.#onEnd());
+    stream.on('error', () => this.#onEnd());
+    stream.on('close', () => this.#onEnd());
+  }
+
+  /** Takes an event; those that come while another is handled wait for it. */
+  receive(event: ExchangeEvent): void {
+    this.#events.push(event);
+    if (this.#running) return;
+    this.#running = true;
+    try {
+      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) this.#step(next);
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  #onMessage(message: EnvoyMessage): void {
+    if (message.kind === 'malformed') this.#board.log.streamMalformed(this.#terms.filter ?? 'unnamed', message.why);
+    const startedAt = this.#board.now();
+    this.receive({ kind: 'messageReceived', message });
+    this.#board.settle();
+    if (message.kind === 'requestHeaders' || message.kind === 'requestBody')
+      this.#record.handled(startedAt, this.#board.now());
+  }
+
+  #step(event: ExchangeEvent): void {
+    const step = advance(this.#phase, event);
+    this.#phase = step.phase;
+    for (const command of step.commands) this.#carryOut(command);
+  }
+
+  #carryOut(command: ExchangeCommand): void {
+    const { table } = this.#board;
+    const now = this.#board.now();
+    switch (command.kind) {
+      case 'reply':
+        return this.#write(command);
+      case 'screen':
+        return this.#screen(command.head);
+      case 'judge':
+        return this.#judge(command);
+      case 'redeem':
+        return this.#redeem(command);
+      case 'pull':
+        return this.#pull();
+      case 'answerBegan':
+        return table.answerBegan(command.flight, { ...command, now });
+      case 'answerGrew':
+        this.#record.bytesPassed(command.bytes.length);
+        return table.answerGrew(command.flight, { ...command, now });
+      case 'answerEnded':
+        return table.answerEnded(command.flight, { ...command, now });
+      case 'finish':
+        return this.#end(null);
+      case 'break':
+        return this.#end('the answer was cut off');
+    }
+  }
+
+  #write({ reply }: Extract<ExchangeCommand, { kind: 'reply' }>): void {
+    this.#record.replied(reply, this.#board.now());
+    if (!this.#closed) this.#writable = this.#stream.write(encodeReply(reply));
+    if (!this.#writable) this.#stream.pause();
+  }
+
+  #onDrain(): void {
+    this.#writable = true;
+    this.#stream.resume();
+    if (!this.#pullWanted) return;
+    this.#pullWanted = false;
+    this.receive({ kind: 'woken' });
+    this.#board.settle();
+  }
+
+  #screen(head: RequestHead): void {
+    const { policy } = this.#terms;
+    const { leg } = this.#board.table;
+    const screening = this.#screening(head);
+    const capture = leg === 'attached' && policy.mode === 'enforce';
+    this.receive({ kind: 'screened', screening, capture });
+  }
+
+  #screening(head: RequestHead): Screening {
+    const { maxRequestBytes } = this.#board.config.limits;
+    const screening = screen(head, { policy: this.#terms.policy, maxRequestBytes });
+    if (screening.kind === 'bypass') return screening;
+    const reason = this.#terms.bypassAll();
+    return reason === null ? screening : { kind: 'bypass', reason };
+  }
+
+  #judge(command: Extract<ExchangeCommand, { kind: 'judge' }>): void {
+    const { head, profile } = command;
+    const { policy } = this.#terms;
+    const { table, secret, config } = this.#board;
+    if (command.body.length > config.limits.maxRequestBytes) {
+      return this.receive({ kind: 'judged', judgement: { kind: 'bypass', reason: 'too_large' } });
+    }
+    const verdict = judge({ head, body: command.body, profile }, { policy, secret });
+    if (verdict.kind === 'bypass') return this.receive({ kind: 'judged', judgement: verdict });
+    this.#record.keyed(verdict.key);
+    if (policy.mode === 'shadow') {
+      const would = table.shadow(this.#id, verdict);
+      return this.receive({ kind: 'judged', judgement: { kind: 'shadow', would } });
+    }
+    // A view into the gRPC message; the detached leg keeps it until the answer begins.
+    const body = table.leg === 'detached' ? Buffer.from(command.body) : command.body;
+    const arrival = { ...verdict, exchange: this.#id, policy, binding: ticketBinding(head), request: { head, body } };
+    const decision = table.decide(arrival, this.#board.now());
+    this.receive({ kind: 'judged', judgement: { kind: 'decided', decision } });
+  }
+
+  #redeem({ ticket, head }: Extract<ExchangeCommand, { kind: 'redeem' }>): void {
+    const presented = { ticket, binding: ticketBinding(head), exchange: this.#id };
+    const redemption = this.#board.table.redeem(presented, this.#board.now());
+    if (redemption.kind === 'aboard') this.#record.boarded(redemption);
+    this.receive({ kind: 'redeemed', redemption });
+  }
+
+  /** One piece at a time, while Envoy takes more; the rest follows when the stream has drained. */
+  #pull(): void {
+    if (!this.#writable) {
+      this.#pullWanted = true;
+      return;
+    }
+    const delivery = this.#board.table.pull(this.#id, this.#board.now());
+    this.receive({ kind: 'pulled', delivery });
+  }
+
+  /** A bug ends this exchange and what hangs on it, and nothing else. */
+  #fail(error: unknown): void {
+    this.#board.log.internalError(error);
+    this.#events = [];
+    const hadBytes = this.#phase.phase === 'streaming';
+    this.#phase = { phase: 'over', ending: 'protocol_error' };
+    this.#end(hadBytes ? 'internal error' : null);
+  }
+
+  #end(cut: string | null): void {
+    if (this.#closed) return;
+    if (cut === null) this.#stream.end();
+    else this.#stream.emit('error', { code: grpcStatus.ABORTED, details: cut });
+    this.#close();
+  }
+
+  #onEnd(): void {
+    if (this.#closed) return;
+    this.receive({ kind: 'streamEnded' });
+    // Envoy waits for our half of a stream that it has half-closed.
+    this.#stream.end();
+    this.#close();
+  }
+
+  #close(): void {
+    this.#closed = true;
+    this.#board.leave(this.#id);
+    const ending = this.#phase.phase === 'over' ? this.#phase.ending : 'left';
+    const filter = this.#terms.filter ?? this.#record.guessedFilter;
+    this.#record.tell(this.#board, { ending, filter, now: this.#board.now() });
+  }
+}

@@ -1,0 +1,93 @@
+/** What is remembered of an exchange for its one log line and its share of the metrics. Never a prompt, header or whole key. */
+
+import type { ExchangeId } from '../coalesce/flight/flight.ts';
+import type { Key } from '../coalesce/key/key.ts';
+import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
+import type { Redemption } from '../coalesce/table/joining.ts';
+import type { ExchangeEnding, FilterName } from '../extproc/exchange.ts';
+import type { Reply } from '../extproc/wire.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+
+export class ExchangeRecord {
+  readonly #id: ExchangeId;
+  readonly #policy: string;
+  readonly #openedAt: number;
+  #key8: string | null = null;
+  #said: Readonly<Record<string, string>> = {};
+  #role: 'leader' | 'follower' | null = null;
+  #flight: string | null = null;
+  #status: number | null = null;
+  #bytes = 0;
+  #firstByteAt: number | null = null;
+  #handledMs = 0;
+
+  constructor(options: { id: ExchangeId; policy: string; openedAt: number }) {
+    this.#id = options.id;
+    this.#policy = options.policy;
+    this.#openedAt = options.openedAt;
+  }
+
+  /** Which filter an unnamed stream turned out to be. */
+  get guessedFilter(): FilterName {
+    return this.#role === null ? 'decide' : 'deliver';
+  }
+
+  keyed(key: Key): void {
+    this.#key8 = key.slice(0, 8);
+  }
+
+  boarded(redemption: Extract<Redemption, { kind: 'aboard' }>): void {
+    this.#role = redemption.role;
+    this.#flight = redemption.flight;
+  }
+
+  bytesPassed(count: number): void {
+    this.#bytes += count;
+  }
+
+  /** Time that one of the request's messages took here. */
+  handled(startedAt: number, endedAt: number): void {
+    this.#handledMs += endedAt - startedAt;
+  }
+
+  replied(reply: Reply, now: number): void {
+    if ('metadata' in reply && reply.metadata !== undefined) this.#said = { ...this.#said, ...reply.metadata };
+    if (reply.kind === 'streamHead') {
+      this.#status = Number(reply.status);
+      this.#firstByteAt = now;
+    } else if (reply.kind === 'streamBody') this.#bytes += reply.bytes.length;
+    else if (reply.kind === 'immediate') this.#status = reply.status;
+  }
+
+  /** Writes the line and counts the decision, once. */
+  tell(sinks: { log: Log; metrics: Metrics }, end: { ending: ExchangeEnding; filter: FilterName; now: number }): void {
+    const outcome = wordOf(outcomes, this.#said['outcome']);
+    const reason = this.#said['reason'];
+    const bypassed = wordOf(bypassReasons, reason);
+    if (end.filter === 'decide' && outcome !== null) {
+      sinks.metrics.countDecision(outcome);
+      if (outcome === 'bypass' && bypassed !== null) sinks.metrics.countBypass(bypassed);
+      sinks.metrics.observeDecision(this.#handledMs);
+    }
+    sinks.log.exchangeEnded({
+      id: String(this.#id),
+      filter: end.filter,
+      outcome,
+      reason: bypassed ?? wordOf(shedReasons, reason),
+      role: this.#role ?? (outcome === 'leader' || outcome === 'follower' ? outcome : null),
+      flight: this.#flight ?? this.#said['flight'] ?? null,
+      key8: this.#key8,
+      policy: this.#policy,
+      status: this.#status,
+      bytes: this.#bytes,
+      durationMs: end.now - this.#openedAt,
+      waitedMs: this.#firstByteAt === null ? null : this.#firstByteAt - this.#openedAt,
+      ending: end.ending,
+    });
+  }
+}
+
+function wordOf<Word extends string>(words: readonly Word[], text: string | undefined): Word | null {
+  return words.find((word) => word === text) ?? null;
+}

@@ -1,0 +1,56 @@
+/** What the flight table tells, as metrics and log lines. */
+
+import type { Fact, FlightReport } from '../coalesce/table/effects.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+
+export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): void {
+  const { metrics } = sinks;
+  switch (fact.kind) {
+    case 'missed':
+      return metrics.countMiss();
+    case 'hit':
+      metrics.countHit();
+      if (fact.canonicalOnly) metrics.countNoncanonicalJoin();
+      return;
+    case 'upstreamCalled':
+      return metrics.countUpstreamCall();
+    case 'firstByteCame':
+      return metrics.observeLeaderLatency('first_byte', fact.afterMs);
+    case 'answerCompleted':
+      return metrics.observeLeaderLatency('total', fact.afterMs);
+    case 'followerServed':
+      return metrics.observeFollowerWait(fact.waitedMs);
+    case 'lateJoinRejected':
+      return metrics.countLateJoinRejected(fact.reason);
+    case 'promoted':
+      return metrics.countPromotion();
+    case 'leaderLost':
+      return metrics.countLeaderLost();
+    case 'callerLeft':
+      return metrics.countCancellation(fact.role);
+    case 'shed':
+      return metrics.countShed(fact.reason);
+    case 'wouldHit':
+      return metrics.countShadow('would_hit');
+    case 'flightEnded':
+      return flightEnded(fact.report, sinks);
+  }
+}
+
+function flightEnded(report: FlightReport, sinks: { metrics: Metrics; log: Log }): void {
+  sinks.metrics.countFlightEnding(report.ending);
+  if (report.followers > 0) sinks.metrics.observeWaitersPerHit(report.followers);
+  sinks.log.flightEnded({
+    flight: report.id,
+    key8: report.key8,
+    leg: report.leg,
+    ending: report.ending,
+    status: report.status === null ? null : Number(report.status),
+    bytes: report.bytes,
+    followers: report.followers,
+    promotions: report.promotions,
+    firstByteMs: report.firstByteMs,
+    durationMs: report.ageMs,
+  });
+}

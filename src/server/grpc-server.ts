@@ -1,0 +1,109 @@
+/**
+ * The gRPC listener: addresses, limits and what comes with a new stream. What happens on a stream is the pump's.
+ */
+
+import { Server, ServerCredentials, type Metadata } from '@grpc/grpc-js';
+
+import type { BypassReason } from '../coalesce/request/outcomes.ts';
+import { formatAddress, type Address } from '../config/values/address.ts';
+import { policyBook } from '../config/inline-policy.ts';
+import type { FilterName } from '../extproc/exchange.ts';
+import { removeStaleSocket } from '../observe/stale-socket.ts';
+import { ExchangePump, type ProcessStream } from './exchange-pump.ts';
+import { healthHandlers, type HealthState } from './health.ts';
+import { externalProcessorService, healthService } from './service-definition.ts';
+import type { Switchboard } from './switchboard.ts';
+
+/** Envoy itself sends messages of up to 80 MiB; a captured chunk is at most one of its buffers. */
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+/** An address that cannot be had. */
+export class ListenError extends Error {
+  readonly address: string;
+
+  constructor(address: string, cause: unknown) {
+    super(`cannot listen on ${address}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.address = address;
+  }
+}
+
+export interface GrpcServer {
+  /** As bound, with real ports. */
+  readonly addresses: readonly string[];
+  /** Takes no new connections and waits `graceMs` for open streams; then cuts them. */
+  readonly close: (graceMs: number) => Promise<void>;
+}
+
+export async function startGrpcServer(options: {
+  board: Switchboard;
+  health: HealthState;
+  /** A reason to bypass every new exchange now. */
+  bypassAll: () => BypassReason | null;
+}): Promise<GrpcServer> {
+  const { board } = options;
+  const server = new Server({
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_send_message_length': -1,
+    'grpc.enable_channelz': 0,
+    // Node ends an HTTP/2 session that holds more than 10 MB; many streams on one connection are what Envoy opens.
+    'grpc-node.max_session_memory': Number.MAX_SAFE_INTEGER,
+  });
+  const policyFor = policyChooser(board);
+  server.addService(externalProcessorService(), {
+    Process: (stream: ProcessStream) => {
+      const { policy, refused } = policyFor(stream.metadata);
+      const bypassAll = refused ? (): BypassReason => 'mode_off' : options.bypassAll;
+      new ExchangePump(stream, board, { filter: filterName(stream.metadata), policy, bypassAll });
+    },
+  });
+  server.addService(healthService(), healthHandlers(options.health));
+  const addresses: string[] = [];
+  for (const address of board.config.listen) addresses.push(await bind(server, address));
+  return { addresses, close: (graceMs) => close(server, graceMs) };
+}
+
+function filterName(metadata: Metadata): FilterName | null {
+  const [name] = metadata.get('x-coalesce-filter');
+  return name === 'decide' || name === 'deliver' ? name : null;
+}
+
+/** An inline policy that cannot be read turns coalescing off for its exchanges, and is logged once. */
+function policyChooser(board: Switchboard) {
+  const book = policyBook(board.config.policy);
+  const told = new Set<string>();
+  return (metadata: Metadata) => {
+    const [given] = metadata.get('x-coalesce-policy');
+    const text = given === undefined ? null : String(given);
+    const result = book(text);
+    if (result.kind === 'policy') return { policy: result.policy, refused: false };
+    if (text !== null && !told.has(text) && told.size < 64) {
+      told.add(text);
+      board.log.policyRefused(text.slice(0, 200), result.message);
+    }
+    return { policy: board.config.policy, refused: true };
+  };
+}
+
+async function bind(server: Server, address: Address): Promise<string> {
+  const text = formatAddress(address);
+  try {
+    if (address.kind === 'unix') await removeStaleSocket(address.path);
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync(text, ServerCredentials.createInsecure(), (error, bound) => {
+        if (error === null) resolve(bound);
+        else reject(error);
+      });
+    });
+    return address.kind === 'unix' ? text : formatAddress({ ...address, port });
+  } catch (error) {
+    throw new ListenError(text, error);
+  }
+}
+
+async function close(server: Server, graceMs: number): Promise<void> {
+  const limit = setTimeout(() => server.forceShutdown(), graceMs);
+  await new Promise<void>((resolve) => {
+    server.tryShutdown(() => resolve());
+  });
+  clearTimeout(limit);
+}

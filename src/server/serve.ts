@@ -1,0 +1,105 @@
+/** The running service: what listens, in which order it starts and stops. Signals and exit codes are `main.ts`'s. */
+
+import type { BypassReason } from '../coalesce/request/outcomes.ts';
+import type { Config } from '../config/definition.ts';
+import { startAdmin, type Admin, type FlightsPage } from '../observe/admin.ts';
+import type { Log } from '../observe/log.ts';
+import { createMetrics, type Totals } from '../observe/metrics.ts';
+import { ListenError, startGrpcServer, type GrpcServer } from './grpc-server.ts';
+import { HealthState } from './health.ts';
+import { watchLoopDelay } from './loop-delay.ts';
+import { Switchboard } from './switchboard.ts';
+import { formatAddress, type Address } from '../config/values/address.ts';
+
+export interface Service {
+  /** Ends new work at once, waits for flights up to `drain`, then stops. Called twice, it waits for the same end. */
+  readonly drain: () => Promise<void>;
+}
+
+/** How often a draining service looks whether it is done. */
+const DRAIN_CHECK_MS = 50;
+
+/** How long Envoy has to take what was written last. */
+const CLOSE_GRACE_MS = 1_000;
+
+/** Starts everything, or throws a `ListenError` with nothing left open. */
+export async function startService(config: Config, log: Log): Promise<Service> {
+  const health = new HealthState();
+  const loopDelay = watchLoopDelay();
+  const metrics = createMetrics((): Totals => totals());
+  const board = new Switchboard({ config, metrics, log });
+  const totals = (): Totals => ({ ...board.totals, streams: board.openExchanges });
+  const overloaded = overloadWatch(() => loopDelay.current(), { limitMs: config.limits.maxLoopDelayMs, log });
+  const bypassAll = (): BypassReason | null => (health.serving ? overloaded() : 'draining');
+  const grpc = await startGrpcServer({ board, health, bypassAll });
+  const sources = {
+    flights: () => flightsPage(board, totals()),
+    ready: (): true | string => (health.serving ? true : 'draining'),
+    metrics: () => metrics.page(),
+  };
+  const admin = await listenAdmin(config.admin, { pages: 'all', sources });
+  const probes = config.probes === null ? null : await listenAdmin(config.probes, { pages: 'probes', sources });
+  log.listening({
+    listen: grpc.addresses,
+    admin: admin.address,
+    probes: probes?.address ?? null,
+    leg: board.table.leg,
+  });
+  const stop = async (): Promise<void> => {
+    loopDelay.stop();
+    await drain({ board, health, grpc, log });
+    await Promise.all([admin.close(), probes?.close(), board.close()]);
+  };
+  let stopping: Promise<void> | null = null;
+  return { drain: () => (stopping ??= stop()) };
+}
+
+function overloadWatch(delay: () => number, options: { limitMs: number; log: Log }): () => BypassReason | null {
+  let told = false;
+  return () => {
+    const isOverloaded = delay() > options.limitMs;
+    if (isOverloaded && !told) options.log.overloaded(delay());
+    told = isOverloaded;
+    return isOverloaded ? 'overload' : null;
+  };
+}
+
+async function listenAdmin(
+  address: Address,
+  options: Omit<Parameters<typeof startAdmin>[0], 'address'>,
+): Promise<Admin> {
+  try {
+    return await startAdmin({ address, ...options });
+  } catch (error) {
+    throw new ListenError(formatAddress(address), error);
+  }
+}
+
+async function drain(parts: { board: Switchboard; health: HealthState; grpc: GrpcServer; log: Log }): Promise<void> {
+  const { board, health, grpc, log } = parts;
+  const startedAt = board.now();
+  const { drainMs } = board.config;
+  health.stopServing();
+  log.drainStarted(board.totals.flights, drainMs);
+  while (board.totals.flights > 0 && board.now() - startedAt < drainMs) {
+    await new Promise((resolve) => setTimeout(resolve, DRAIN_CHECK_MS));
+  }
+  log.drainEnded(board.totals.flights, board.now() - startedAt);
+  await grpc.close(CLOSE_GRACE_MS);
+}
+
+function flightsPage(board: Switchboard, totals: Totals): FlightsPage {
+  const flights = board.table.lines(board.now()).map((line) => ({
+    id: line.id,
+    key8: line.key8,
+    leg: line.leg,
+    phase: line.phase,
+    age_ms: Math.round(line.ageMs),
+    waiters: line.waiters,
+    bytes: line.bytes,
+    model: line.model,
+    policy: line.policy,
+  }));
+  const { waiters, queue, streams } = totals;
+  return { flights, totals: { flights: totals.flights, waiters, replay_bytes: totals.replayBytes, queue, streams } };
+}

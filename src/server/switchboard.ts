@@ -1,0 +1,187 @@
+/**
+ * Where the exchanges, the flight table and the egress meet: it gives the core its clock and its random names, carries
+ * out the core's effects in order, and keeps the one timer. It decides nothing about a flight.
+ */
+
+import { randomBytes } from 'node:crypto';
+
+import type { ExchangeId, FlightId, Ticket } from '../coalesce/flight/flight.ts';
+import type { Command, Effect, Fact } from '../coalesce/table/effects.ts';
+import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
+import type { Config } from '../config/definition.ts';
+import { answerHeadOf } from '../extproc/headers.ts';
+import type { ExchangeEvent } from '../extproc/exchange.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { createEgress, type Egress } from '../upstream/call.ts';
+import { countFact } from './facts.ts';
+
+/** An exchange as the switchboard reaches it. */
+export interface Reachable {
+  readonly receive: (event: ExchangeEvent) => void;
+}
+
+export class Switchboard {
+  readonly table: FlightTable;
+  readonly config: Config;
+  readonly secret: Uint8Array;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly #egress: Egress | null;
+  readonly #exchanges = new Map<ExchangeId, Reachable>();
+  #timer: NodeJS.Timeout | null = null;
+  #timerAt = Infinity;
+  #settling = false;
+  #lastId = 0;
+
+  constructor(options: { config: Config; metrics: Metrics; log: Log }) {
+    const { config } = options;
+    this.config = config;
+    this.metrics = options.metrics;
+    this.log = options.log;
+    this.secret = config.secret ?? randomBytes(32);
+    this.table = new FlightTable({
+      leg: config.egress === null ? 'attached' : 'detached',
+      names: {
+        flight: () => randomBytes(8).toString('hex') as FlightId,
+        ticket: () => `t${randomBytes(32).toString('hex')}` as Ticket,
+      },
+      limits: {
+        ...config.limits,
+        maxPromotions: config.maxPromotions,
+        orphanGraceMs: config.orphanGraceMs,
+        admission: config.admission,
+      },
+    });
+    this.#egress = config.egress === null ? null : this.#openEgress(config.egress);
+  }
+
+  /** Milliseconds on a clock that only runs forward. */
+  now(): number {
+    return performance.now();
+  }
+
+  get openExchanges(): number {
+    return this.#exchanges.size;
+  }
+
+  get totals(): Totals {
+    return this.table.totals;
+  }
+
+  enter(exchange: Reachable): ExchangeId {
+    this.#lastId += 1;
+    const id = this.#lastId as ExchangeId;
+    this.#exchanges.set(id, exchange);
+    return id;
+  }
+
+  /** The exchange's stream is over. */
+  leave(id: ExchangeId): void {
+    if (!this.#exchanges.delete(id)) return;
+    this.table.exchangeEnded(id, this.now());
+    this.settle();
+  }
+
+  /**
+   * Carries out what the table asks for, until it asks for nothing more, and sets the timer. An exchange that is reached
+   * by an effect may act on the table again: its effects are taken in the same run.
+   */
+  settle(): void {
+    if (this.#settling) return;
+    this.#settling = true;
+    try {
+      for (let effects = this.table.takeEffects(); effects.length > 0; effects = this.table.takeEffects()) {
+        for (const effect of effects) this.#carryOut(effect);
+      }
+    } finally {
+      this.#settling = false;
+    }
+    this.#setTimer();
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#egress?.close();
+  }
+
+  #openEgress(url: string): Egress {
+    const after = <Args extends readonly unknown[]>(step: (...args: Args) => void) => {
+      return (...args: Args): void => {
+        step(...args);
+        this.settle();
+      };
+    };
+    return createEgress(url, {
+      began: after((flight, head) => {
+        const endOfStream = head.status === '204' || head.status === '304';
+        this.table.answerBegan(flight, { head: answerHeadOf(head), endOfStream, now: this.now() });
+      }),
+      grew: after((flight, bytes) => this.table.answerGrew(flight, { bytes, now: this.now() })),
+      ended: after((flight, trailers) => this.table.answerEnded(flight, { trailers, now: this.now() })),
+      broke: after((flight, error) => {
+        this.log.egressDown(url, error);
+        this.table.answerBroke(flight, this.now());
+      }),
+    });
+  }
+
+  #carryOut(effect: Effect): void {
+    switch (effect.kind) {
+      case 'wake':
+      case 'promote':
+      case 'release':
+      case 'refuse':
+      case 'cut':
+      case 'stopCapture':
+        this.#exchanges.get(effect.exchange)?.receive(exchangeEvent(effect));
+        return;
+      case 'startCall':
+        this.#egress?.call(effect.flight, effect.request);
+        return;
+      case 'cancelCall':
+        this.#egress?.cancel(effect.flight);
+        return;
+      default:
+        countFact(effect, this);
+    }
+  }
+
+  #setTimer(): void {
+    const next = this.table.nextDeadline ?? Infinity;
+    if (next >= this.#timerAt) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timerAt = next;
+    // Rounded up: a timer that fires a fraction early would find nothing due and be set again.
+    this.#timer = setTimeout(() => this.#onTimer(), Math.min(Math.ceil(next - this.now()) + 1, 2 ** 31 - 1));
+    this.#timer.unref();
+  }
+
+  #onTimer(): void {
+    this.#timer = null;
+    this.#timerAt = Infinity;
+    this.table.expire(this.now());
+    this.settle();
+  }
+}
+
+type ExchangeCommand = Extract<Command, { exchange: ExchangeId }>;
+
+function exchangeEvent(command: ExchangeCommand): ExchangeEvent {
+  switch (command.kind) {
+    case 'wake':
+      return { kind: 'woken' };
+    case 'promote':
+      return { kind: 'promoted', flight: command.flight };
+    case 'release':
+      return { kind: 'released', reason: command.reason };
+    case 'refuse':
+      return { kind: 'refused', answer: command.answer };
+    case 'cut':
+      return { kind: 'cutOff', ending: command.ending };
+    case 'stopCapture':
+      return { kind: 'captureStopped' };
+  }
+}
+
+export type { Fact };

@@ -1,0 +1,41 @@
+/** The header fields of an egress call, and the reading of what comes back. */
+
+import type { FlightId } from '../coalesce/flight/flight.ts';
+import { endToEndHeaders } from '../coalesce/flight/replayed-headers.ts';
+import type { HeaderList, RequestHead } from '../coalesce/request/head.ts';
+
+/** Marks a call as ours, so that it is not coalesced again where the egress is pointed at the ingress by mistake. */
+const FLIGHT_HEADER = 'x-coalesce-flight';
+
+/**
+ * The first caller's fields, as undici takes them: flat, names and values in turn. Hop-by-hop fields and `x-coalesce*`
+ * are left out; `host` is the caller's authority; the encoding is one that every follower can read; `expect` was
+ * answered by Envoy; `content-length` follows from the body.
+ */
+export function callHeaders(head: RequestHead, flight: FlightId): string[] {
+  const flat = ['host', head.authority, 'accept-encoding', 'identity', FLIGHT_HEADER, flight];
+  for (const [name, value] of endToEndHeaders(head.headers)) if (!isReplaced(name)) flat.push(name, value);
+  return flat;
+}
+
+function isReplaced(name: string): boolean {
+  return (
+    name === 'host' ||
+    name === 'accept-encoding' ||
+    name === 'expect' ||
+    name === 'content-length' ||
+    name.startsWith('x-coalesce')
+  );
+}
+
+/** undici's raw fields (names and values in turn) as a list. Values keep one unit per byte. */
+export function parseRawHeaders(raw: unknown): HeaderList {
+  if (!Array.isArray(raw)) return [];
+  const fields: [string, string][] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) fields.push([latin1(raw[at]).toLowerCase(), latin1(raw[at + 1])]);
+  return fields;
+}
+
+function latin1(value: unknown): string {
+  return Buffer.isBuffer(value) ? value.toString('latin1') : String(value);
+}
