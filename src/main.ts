@@ -66,7 +66,7 @@ async function serve(path: string | null): Promise<void> {
 }
 
 async function untilStopped(config: Config, log: Log): Promise<void> {
-  const service = await startService(config, log);
+  const service = await startService({ config, log, pid: process.pid });
   let asked = 0;
   const stop = (): void => {
     asked += 1;

@@ -1,7 +1,7 @@
 /** The tee: a leader's answer passes on unchanged, message by message, and is told to its flight. */
 
 import type { FlightId } from '../coalesce/flight/flight.ts';
-import type { ExchangeCommand, Step } from './exchange.ts';
+import type { ExchangeCommand, Step } from './exchange-phase.ts';
 import { answerHeadOf, leaderCacheStatus } from './headers.ts';
 import type { EnvoyMessage, Reply } from './wire.ts';
 

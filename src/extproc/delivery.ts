@@ -2,7 +2,7 @@
 
 import type { FlightId } from '../coalesce/flight/flight.ts';
 import type { Delivery } from '../coalesce/table/delivering.ts';
-import type { Step } from './exchange.ts';
+import type { Step } from './exchange-phase.ts';
 import { callerHeaders } from './headers.ts';
 import type { Reply } from './wire.ts';
 

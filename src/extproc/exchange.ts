@@ -7,110 +7,27 @@
  * stream that is ended in order lets the exchange go on as it is.
  */
 
-import type { AnswerHead, FlightId, ReleaseReason } from '../coalesce/flight/flight.ts';
-import type { FlightEnding } from '../coalesce/flight/endings.ts';
-import type { Profile } from '../coalesce/profiles/profile.ts';
+import type { FlightId, ReleaseReason } from '../coalesce/flight/flight.ts';
 import type { Screening } from '../coalesce/request/eligibility.ts';
-import type { HeaderList, RequestHead } from '../coalesce/request/head.ts';
+import type { RequestHead } from '../coalesce/request/head.ts';
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import type { Delivery } from '../coalesce/table/delivering.ts';
-import type { OwnAnswer } from '../coalesce/table/effects.ts';
 import type { Decision, Redemption } from '../coalesce/table/joining.ts';
 import { captured, capturedBytes, capturedTrailers } from './capture.ts';
 import { deliver } from './delivery.ts';
-import { requestHeadOf, ticketOf } from './request-head.ts';
-import { ownReply } from './own-answer.ts';
+import type {
+  ExchangeCommand,
+  ExchangeEnding,
+  ExchangeEvent,
+  ExchangePhase,
+  FilterName,
+  Judgement,
+  Step,
+} from './exchange-phase.ts';
 import { withIdentityEncoding } from './headers.ts';
+import { ownReply } from './own-answer.ts';
+import { requestHeadOf, ticketOf } from './request-head.ts';
 import type { EnvoyMessage, Reply } from './wire.ts';
-
-export type FilterName = 'decide' | 'deliver';
-
-/** How an exchange's stream ended, for the log. */
-export type ExchangeEnding =
-  | 'bypassed'
-  | 'boarded'
-  | 'shed'
-  | 'led'
-  | 'followed'
-  | 'released'
-  | 'refused'
-  | 'cut'
-  | 'no_ticket'
-  | 'capture_stopped'
-  | 'protocol_error'
-  | 'left';
-
-export type ExchangePhase =
-  /** Nothing was said yet. `filter` is null where Envoy did not name it. */
-  | { readonly phase: 'opened'; readonly filter: FilterName | null }
-  /** decide: the head is being screened. */
-  | { readonly phase: 'screening'; readonly head: RequestHead }
-  /** decide: Envoy was asked for the body. */
-  | { readonly phase: 'bodyAwaited'; readonly head: RequestHead; readonly profile: Profile }
-  /** decide: the request is being judged. */
-  | { readonly phase: 'judging'; readonly head: RequestHead }
-  /** deliver: the ticket is being redeemed. */
-  | { readonly phase: 'redeeming' }
-  /** The exchange is upstream as the leader of `flight`; its answer is to be captured. */
-  | { readonly phase: 'leading'; readonly flight: FlightId }
-  /** Its answer's head was captured; bytes follow. */
-  | { readonly phase: 'capturing'; readonly flight: FlightId }
-  /** decide under shadow: would have led; only its end matters. */
-  | { readonly phase: 'shadowed' }
-  /** deliver: aboard a flight, without bytes. */
-  | { readonly phase: 'waiting'; readonly flight: FlightId; readonly waitMs: number; readonly told: boolean }
-  /** deliver: the answer's head was sent. */
-  | { readonly phase: 'streaming'; readonly flight: FlightId }
-  | { readonly phase: 'over'; readonly ending: ExchangeEnding };
-
-/** What the judging of a request came to. */
-export type Judgement =
-  | { readonly kind: 'bypass'; readonly reason: BypassReason }
-  | { readonly kind: 'shadow'; readonly would: 'leader' | 'follower' }
-  | { readonly kind: 'decided'; readonly decision: Decision };
-
-export type ExchangeEvent =
-  | { readonly kind: 'messageReceived'; readonly message: EnvoyMessage }
-  | { readonly kind: 'streamEnded' }
-  | { readonly kind: 'screened'; readonly screening: Screening; readonly capture: boolean }
-  | { readonly kind: 'judged'; readonly judgement: Judgement }
-  | { readonly kind: 'redeemed'; readonly redemption: Redemption }
-  /** There may be something to pull. */
-  | { readonly kind: 'woken' }
-  | { readonly kind: 'pulled'; readonly delivery: Delivery }
-  | { readonly kind: 'promoted'; readonly flight: FlightId }
-  | { readonly kind: 'released'; readonly reason: ReleaseReason }
-  | { readonly kind: 'refused'; readonly answer: OwnAnswer }
-  | { readonly kind: 'cutOff'; readonly ending: FlightEnding }
-  | { readonly kind: 'captureStopped' };
-
-export type ExchangeCommand =
-  | { readonly kind: 'reply'; readonly reply: Reply }
-  /** Screen this head; answer with `screened`. */
-  | { readonly kind: 'screen'; readonly head: RequestHead }
-  /** Judge and decide; answer with `judged`. */
-  | { readonly kind: 'judge'; readonly head: RequestHead; readonly body: Uint8Array; readonly profile: Profile }
-  /** Redeem this ticket; answer with `redeemed`. */
-  | { readonly kind: 'redeem'; readonly ticket: string; readonly head: RequestHead }
-  /** Pull the next piece while the stream takes more; answer with `pulled`. */
-  | { readonly kind: 'pull' }
-  | {
-      readonly kind: 'answerBegan';
-      readonly flight: FlightId;
-      readonly head: AnswerHead;
-      readonly endOfStream: boolean;
-    }
-  | { readonly kind: 'answerGrew'; readonly flight: FlightId; readonly bytes: Uint8Array }
-  | { readonly kind: 'answerEnded'; readonly flight: FlightId; readonly trailers: HeaderList | null }
-  /** End the gRPC stream in order: the exchange goes on without us. */
-  | { readonly kind: 'finish' }
-  /** End the gRPC stream with an error, so that Envoy resets the exchange. */
-  | { readonly kind: 'break' };
-
-export interface Step {
-  readonly phase: ExchangePhase;
-  readonly commands: readonly ExchangeCommand[];
-}
 
 /** Advances the machine by one event. Never throws; an event that is out of place ends the stream in order. */
 export function advance(phase: ExchangePhase, event: ExchangeEvent): Step {

@@ -9,6 +9,7 @@ import type { BypassReason, Outcome, ShedReason } from '../coalesce/request/outc
 import type { FlightEnding } from '../coalesce/flight/endings.ts';
 
 export interface Listening {
+  readonly pid: number;
   /** `127.0.0.1:9002`, `unix:/path`: as bound, with the real port. */
   readonly listen: readonly string[];
   readonly admin: string;

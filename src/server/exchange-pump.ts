@@ -11,13 +11,8 @@ import { judge, screen, type Screening } from '../coalesce/request/eligibility.t
 import type { RequestHead } from '../coalesce/request/head.ts';
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
-import {
-  advance,
-  type ExchangeCommand,
-  type ExchangeEvent,
-  type ExchangePhase,
-  type FilterName,
-} from '../extproc/exchange.ts';
+import type { ExchangeCommand, ExchangeEvent, ExchangePhase, FilterName } from '../extproc/exchange-phase.ts';
+import { advance } from '../extproc/exchange.ts';
 import { ticketBinding } from '../extproc/ticket-binding.ts';
 import { encodeReply, type EnvoyMessage } from '../extproc/wire.ts';
 import { ExchangeRecord } from './exchange-record.ts';

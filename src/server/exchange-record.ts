@@ -4,7 +4,7 @@ import type { ExchangeId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
 import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
 import type { Redemption } from '../coalesce/table/joining.ts';
-import type { ExchangeEnding, FilterName } from '../extproc/exchange.ts';
+import type { ExchangeEnding, FilterName } from '../extproc/exchange-phase.ts';
 import type { Reply } from '../extproc/wire.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -7,7 +7,7 @@ import { Server, ServerCredentials, type Metadata } from '@grpc/grpc-js';
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import { formatAddress, type Address } from '../config/values/address.ts';
 import { policyBook } from '../config/inline-policy.ts';
-import type { FilterName } from '../extproc/exchange.ts';
+import type { FilterName } from '../extproc/exchange-phase.ts';
 import { removeStaleSocket } from '../observe/stale-socket.ts';
 import { ExchangePump, type ProcessStream } from './exchange-pump.ts';
 import { healthHandlers, type HealthState } from './health.ts';

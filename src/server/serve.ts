@@ -23,7 +23,8 @@ const DRAIN_CHECK_MS = 50;
 const CLOSE_GRACE_MS = 1_000;
 
 /** Starts everything, or throws a `ListenError` with nothing left open. */
-export async function startService(config: Config, log: Log): Promise<Service> {
+export async function startService(options: { config: Config; log: Log; pid: number }): Promise<Service> {
+  const { config, log, pid } = options;
   const health = new HealthState();
   const loopDelay = watchLoopDelay();
   const metrics = createMetrics((): Totals => totals());
@@ -40,6 +41,7 @@ export async function startService(config: Config, log: Log): Promise<Service> {
   const admin = await listenAdmin(config.admin, { pages: 'all', sources });
   const probes = config.probes === null ? null : await listenAdmin(config.probes, { pages: 'probes', sources });
   log.listening({
+    pid,
     listen: grpc.addresses,
     admin: admin.address,
     probes: probes?.address ?? null,

@@ -10,7 +10,7 @@ import type { Command, Effect, Fact } from '../coalesce/table/effects.ts';
 import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
 import type { Config } from '../config/definition.ts';
 import { answerHeadOf } from '../extproc/headers.ts';
-import type { ExchangeEvent } from '../extproc/exchange.ts';
+import type { ExchangeEvent } from '../extproc/exchange-phase.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createEgress, type Egress } from '../upstream/call.ts';

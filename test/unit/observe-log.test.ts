@@ -66,6 +66,7 @@ describe('the log', () => {
 
   it('says where the process listens', () => {
     const facts = {
+      pid: 7,
       listen: ['127.0.0.1:1', 'unix:/c.sock'],
       admin: '127.0.0.1:2',
       probes: null,

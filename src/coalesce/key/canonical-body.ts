@@ -27,7 +27,9 @@ const QUOTE = 0x22;
 export function canonicalBody(body: RequestBody, options: CanonicalOptions): Buffer {
   const { document, members } = body;
   const writer = new Writer(document, new ByteSink(document.bytes.length + 32));
-  writer.envelope(sortedMembers(members, leftOut(options)), options.profile.root, streamText(options));
+  const without = leftOut(options);
+  const kept = [...members].filter(([name]) => !without.has(name));
+  writer.envelope(sortByName(kept), options.profile.root, streamText(options));
   return writer.sink.written();
 }
 
@@ -44,12 +46,10 @@ function streamText({ profile, stream }: CanonicalOptions): string | null {
 
 type NamedNode = readonly [name: string, value: JsonNode];
 
-function sortedMembers(members: Iterable<NamedNode>, without: ReadonlySet<string>): NamedNode[] {
-  const kept = [...members].filter(([name]) => !without.has(name));
-  return kept.sort(([left], [right]) => (left < right ? -1 : 1));
+/** In place. */
+function sortByName(members: NamedNode[]): NamedNode[] {
+  return members.sort(([left], [right]) => (left < right ? -1 : 1));
 }
-
-const nothing: ReadonlySet<string> = new Set();
 
 class Writer {
   readonly sink: ByteSink;
@@ -63,8 +63,10 @@ class Writer {
   /** `extra` is a member that is written last as it stands. */
   envelope(members: readonly NamedNode[], envelope: Envelope, extra: string | null): void {
     this.sink.byte(0x7b);
-    for (const [index, [name, value]] of members.entries()) {
-      if (index > 0) this.sink.byte(COMMA);
+    let isFirst = true;
+    for (const [name, value] of members) {
+      if (!isFirst) this.sink.byte(COMMA);
+      isFirst = false;
       this.member(value, envelope.members.get(name));
     }
     if (extra !== null) this.sink.text(members.length > 0 ? `,${extra}` : extra);
@@ -118,10 +120,12 @@ class Writer {
   }
 
   private sorted(object: JsonNode, envelope: Envelope): void {
-    const members = this.document
-      .members(object)
-      .map(({ name, value }): NamedNode => [this.document.text(name), value]);
-    this.envelope(sortedMembers(members, nothing), envelope, null);
+    const { document } = this;
+    const end = document.after(object);
+    const members: NamedNode[] = [];
+    for (let name = object + 1; name < end; name = document.after(name + 1))
+      members.push([document.text(name), name + 1]);
+    this.envelope(sortByName(members), envelope, null);
   }
 
   private string(node: JsonNode): void {

@@ -14,6 +14,7 @@ export interface ScannedString {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const SOLIDUS = 0x2f;
 const LOWER_U = 0x75;
 
 /** 1 for the bytes that end a plain run: the quote, the backslash and the control characters. */
@@ -25,7 +26,7 @@ const endsRun: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
 const shortEscapes: ReadonlyMap<number, number> = new Map([
   [QUOTE, QUOTE],
   [BACKSLASH, BACKSLASH],
-  [0x2f, 0x2f],
+  [SOLIDUS, SOLIDUS],
   [0x62, 0x08],
   [0x66, 0x0c],
   [0x6e, 0x0a],
@@ -37,7 +38,7 @@ const shortEscapes: ReadonlyMap<number, number> = new Map([
 const canonicalEscapes: ReadonlyMap<number, string> = new Map([
   ...Array.from({ length: 0x20 }, (_, code): [number, string] => [code, `\\u00${code.toString(16).padStart(2, '0')}`]),
   ...[...shortEscapes]
-    .filter(([, code]) => code !== 0x2f)
+    .filter(([, code]) => code !== SOLIDUS)
     .map(([letter, code]): [number, string] => [code, `\\${String.fromCharCode(letter)}`]),
 ]);
 
@@ -81,10 +82,19 @@ export function writeString(sink: ByteSink, bytes: Buffer, { start, end }: { sta
     const run = Math.min(scanPlain(bytes, position), end);
     sink.copy(bytes, position, run);
     if (run === end) return;
-    const code = codePointAt(bytes, run);
-    sink.text(canonicalEscapes.get(code) ?? String.fromCodePoint(code));
     position = run + escapeLength(bytes, run);
+    if (isCanonicalEscape(bytes[run + 1])) sink.copy(bytes, run, position);
+    else writeCodePoint(sink, codePointAt(bytes, run));
   }
+}
+
+/** Every short escape but the solidus's is the canonical one for its character. */
+function isCanonicalEscape(letter: number | undefined): boolean {
+  return letter !== LOWER_U && letter !== SOLIDUS;
+}
+
+function writeCodePoint(sink: ByteSink, code: number): void {
+  sink.text(canonicalEscapes.get(code) ?? String.fromCodePoint(code));
 }
 
 /** Offset after the escape at `start`; -1 where it is none, or one half of a surrogate pair. */
