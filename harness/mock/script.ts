@@ -31,7 +31,10 @@ export type MockScript = {
   readonly framing: 'chunked' | 'length' | 'close';
   /** Whether the body is compressed where the request's `accept-encoding` names gzip. */
   readonly gzip: boolean;
-  /** Where the connection is destroyed; null: nowhere. With a gap, the chunks before it have reached the reader. */
+  /**
+   * Where the connection is destroyed; null: nowhere. With a gap, the chunks before it have reached the reader. Under the
+   * framing `close` a cut cannot be told from the end.
+   */
   readonly reset: BreakPoint | null;
   /** Where the answer stops for ever, with the connection open; null: nowhere. */
   readonly hang: BreakPoint | null;

@@ -50,18 +50,12 @@ async function step({ script, response, onBreak }: Sending, at: BreakPoint): Pro
   await script.pace?.(at);
   if (script.reset === at) {
     onBreak();
-    destroyConnection(response, script);
+    response.destroy();
   }
   if (script.hang === at && !response.destroyed) {
     await new Promise<void>((resolve) => response.once('close', () => resolve()));
   }
   if (response.destroyed) throw new BrokenOff();
-}
-
-/** A body that the close of the connection ends is broken off by a TCP reset; Envoy takes even that for its end. */
-function destroyConnection(response: ServerResponse, script: MockScript): void {
-  if (script.framing === 'close') response.socket?.resetAndDestroy();
-  else response.destroy();
 }
 
 /** Resolves when the system has taken the bytes, so that a reset after them does not take them back. */
