@@ -31,7 +31,14 @@ function installPackages() {
   if (modifiedAt('node_modules/.package-lock.json') >= wanted) return;
   console.error('Installing packages (npm ci) …');
   // NODE_ENV=production would leave the compiler out.
-  const result = run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error']);
+  const result = run('npm', [
+    'ci',
+    '--include=dev',
+    '--no-fund',
+    '--no-audit',
+    '--no-update-notifier',
+    '--loglevel=error',
+  ]);
   if (result !== 0) {
     fail(
       'npm ci failed (its message is above). It needs the package registry: check the network and `npm config get registry`.',

@@ -18,8 +18,8 @@ export type Child = {
   /** Undefined while it runs. */
   exited(): Exit | undefined;
   kill(signal: NodeJS.Signals): void;
-  /** Asks it to end, then makes it; resolves when it has. */
-  end(): Promise<void>;
+  /** Asks it to end, and makes it after the grace time (3 s by default); resolves when it has. */
+  end(graceMs?: number): Promise<void>;
   /** Everything that it has written to stdout, or to stderr, since its start. */
   stdout(): Promise<string>;
   stderr(): Promise<string>;
@@ -56,7 +56,7 @@ export async function startChild(options: {
     exit,
     exited: () => ended,
     kill: (signal) => void child.kill(signal),
-    end: () => end(child, exit),
+    end: (graceMs = 3_000) => end(child, exit, graceMs),
     stdout: () => readFile(`${logBase}.out`, 'utf8'),
     stderr: () => readFile(`${logBase}.err`, 'utf8'),
   };
@@ -88,12 +88,12 @@ async function lastOutput(child: Child): Promise<string> {
   return text.split('\n').slice(-40).join('\n');
 }
 
-async function end(child: ChildProcess, exit: Promise<Exit>): Promise<void> {
+async function end(child: ChildProcess, exit: Promise<Exit>, graceMs: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   // A stopped process cannot act on SIGTERM.
   child.kill('SIGCONT');
   child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
   await exit;
   clearTimeout(timer);
 }

@@ -28,6 +28,9 @@ export type ProcessorProcess = {
   end(): Promise<void>;
 };
 
+/** Its drain waits for every flight, which a test that is over does not. */
+const drainGraceMs = 500;
+
 /** Starts the processor with this configuration and waits until it listens. */
 export async function startProcessor(
   config: Record<string, unknown>,
@@ -47,13 +50,13 @@ export async function startProcessor(
     adminUrl,
     kill: (signal) => child.kill(signal),
     restart: async () => {
-      await child.end();
+      await child.end(drainGraceMs);
       child = await run(configPath, options.folder);
     },
     metrics: async () => parseMetrics(await getText(`${adminUrl}/metrics`)),
     flights: async () => JSON.parse(await getText(`${adminUrl}/flights`)) as unknown,
     log: async () => logLines(await child.stdout()),
-    end: () => child.end(),
+    end: () => child.end(drainGraceMs),
   };
 }
 
