@@ -7,7 +7,7 @@ import type { HeaderList, RequestHead } from '../../src/coalesce/request/head.ts
 import type { Policy, TenantSource } from '../../src/coalesce/request/policy.ts';
 
 export const secret: Uint8Array = new Uint8Array(32).fill(7);
-export const maxRequestBytes: number = 8 * 1024 * 1024;
+const maxRequestBytes: number = 8 * 1024 * 1024;
 
 const jwt = 'envoy.filters.http.jwt_authn';
 

@@ -103,7 +103,7 @@ export function keyedHeaders(headers: HeaderList): HeaderList {
 }
 
 /** Why a header does not count; null where it counts. `name` is lower case. */
-export function whyIgnored(name: string, value: string): string | null {
+function whyIgnored(name: string, value: string): string | null {
   const byName = ignoredNames.get(name);
   if (byName !== undefined) return byName;
   for (const [prefix, why] of ignoredPrefixes) if (name.startsWith(prefix)) return why;

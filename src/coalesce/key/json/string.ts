@@ -43,7 +43,7 @@ const canonicalEscapes: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Offset of the first byte at or after `start` that is not plain text; the end of the bytes where all are. */
-export function scanPlain(bytes: Buffer, start: number): number {
+function scanPlain(bytes: Buffer, start: number): number {
   let position = start;
   while (position < bytes.length && endsRun[bytes[position] ?? 0] === 0) position += 1;
   return position;
