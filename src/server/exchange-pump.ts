@@ -194,6 +194,7 @@ export class ExchangePump {
 
   #end(cut: string | null): void {
     if (this.#closed) return;
+    this.#closed = true;
     if (cut === null) this.#stream.end();
     else this.#stream.emit('error', { code: grpcStatus.ABORTED, details: cut });
     this.#close();
@@ -201,14 +202,15 @@ export class ExchangePump {
 
   #onEnd(): void {
     if (this.#closed) return;
+    this.#closed = true;
     this.receive({ kind: 'streamEnded' });
     // Envoy waits for our half of a stream that it has half-closed.
     this.#stream.end();
     this.#close();
   }
 
+  /** Once, by whoever has set `#closed`: the stream's own events come in while it is ended. */
   #close(): void {
-    this.#closed = true;
     this.#board.leave(this.#id);
     const ending = this.#phase.phase === 'over' ? this.#phase.ending : 'left';
     const filter = this.#terms.filter ?? this.#record.guessedFilter;

@@ -55,6 +55,23 @@ export function expectCut(exchanges: readonly Exchange[]): void {
   for (const { status, ending } of exchanges) expect({ status, ending }).toEqual({ status: 200, ending: 'reset' });
 }
 
+/** The calls began one after the other, at this rate, the first at once; arrivals may jitter. */
+export function expectOneAfterTheOther(calls: readonly MockCall[], rate: { perSecond: number }): void {
+  const turnMs = 1000 / rate.perSecond;
+  const dueMs = turnMs * (calls.length - 1);
+  const spanMs = (calls.at(-1)?.startedAtMs ?? 0) - (calls[0]?.startedAtMs ?? 0);
+  expect(spanMs).toBeGreaterThan(dueMs - turnMs / 2);
+  expect(spanMs).toBeLessThan(dueMs + 1_000);
+}
+
+/** Waits until so many exchanges in the access log were bypassed for this reason. */
+export async function waitForBypasses(stack: Stack, reason: string, count: number): Promise<void> {
+  await until(`${count} bypasses (${reason}) in the access log`, async () => {
+    const lines = await stack.envoy.accessLog();
+    return lines.filter((line) => line['outcome'] === 'bypass' && line['reason'] === reason).length === count;
+  });
+}
+
 /** The exchanges' ends, in order. */
 export function ends(sent: readonly Sent[]): Promise<Exchange[]> {
   return Promise.all(sent.map(({ done }) => done));
