@@ -3,7 +3,7 @@
  * the last. What the mock answers is each test's to say, and counts begin anew with each.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
-import { chat, type ClientRequest, type Exchange, type Sent } from '../../harness/http-client.ts';
+import { begin, chat, type ClientRequest, type Exchange, type Sent } from '../../harness/http-client.ts';
 import type { MockCall, MockScript } from '../../harness/mock-llm.ts';
 import { expectQuiet, type Stack, type StackOptions, startStack } from '../../harness/stack.ts';
 import { Pacer } from './pacer.ts';
@@ -65,6 +65,17 @@ export class SharedStack {
 
   waitForCalls(count: number): Promise<void> {
     return this.stack.mock.waitForCalls(this.#earlierCalls + count);
+  }
+
+  /** One flight: the first request leads, the others join before the answer's head. */
+  async fly(requests: readonly ClientRequest[], script: Partial<MockScript> = {}): Promise<Sent[]> {
+    const pacer = this.pacedAnswer(script);
+    const sent = requests.slice(0, 1).map(begin);
+    await pacer.reached('head');
+    sent.push(...requests.slice(1).map(begin));
+    await this.waitForJoins(requests.length - 1);
+    pacer.openAll();
+    return sent;
   }
 
   /** How far a counter of the processor has moved since the test began. */
