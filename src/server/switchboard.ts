@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 
 import type { ExchangeId, FlightId, Ticket } from '../coalesce/flight/flight.ts';
-import type { Command, Effect, Fact } from '../coalesce/table/effects.ts';
+import type { Command, Effect } from '../coalesce/table/effects.ts';
 import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
 import type { Config } from '../config/definition.ts';
 import { answerHeadOf } from '../extproc/headers.ts';
@@ -184,4 +184,3 @@ function exchangeEvent(command: ExchangeCommand): ExchangeEvent {
   }
 }
 
-export type { Fact };

@@ -98,7 +98,7 @@ export function publish(board: Board, flight: Flight): void {
 }
 
 /** Frees the key, by identity: a later flight under the same key stays. */
-export function unpublish(board: Board, flight: Flight): void {
+function unpublish(board: Board, flight: Flight): void {
   const keys = board.partitions.get(flight.tenant);
   const rest = keys?.get(flight.key)?.filter((other) => other !== flight) ?? [];
   if (rest.length > 0) keys?.set(flight.key, rest);
