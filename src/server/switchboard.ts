@@ -183,4 +183,3 @@ function exchangeEvent(command: ExchangeCommand): ExchangeEvent {
       return { kind: 'captureStopped' };
   }
 }
-
