@@ -1,6 +1,6 @@
 /**
- * The policy that Envoy names or spells out per filter or route, in the gRPC metadata `x-coalesce-policy`. Read with the
- * pieces of the file's definition; what it does not say comes from the base policy.
+ * The policy that Envoy names or spells out per filter or route, in the gRPC metadata `x-coalesce-policy`. Read with
+ * the pieces of the file's definition; what it does not say comes from the base policy.
  */
 import { z } from 'zod';
 
@@ -35,8 +35,8 @@ export function inlinePolicy(base: Policy, text: string): PolicyResult {
 }
 
 /**
- * The policies of one base, each text read once: of no text (null) the base itself. At most 64 texts are remembered, the
- * oldest is forgotten first.
+ * The policies of one base, each text read once: of no text (null) the base itself. At most 64 texts are remembered,
+ * the oldest is forgotten first.
  */
 export function policyBook(base: Policy): (text: string | null) => PolicyResult {
   const ofNoText: PolicyResult = { kind: 'policy', policy: base };
