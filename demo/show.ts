@@ -31,7 +31,7 @@ const maxUpstream = 2;
 
 /** Finds Envoy, downloading it if need be, and starts everything. */
 export async function openTheatre({ leg, print, terminal, progress }: Stage): Promise<Theatre> {
-  await telling(findEnvoy(), () => progress('Getting Envoy (some 50 MB, once) …'));
+  await telling(findEnvoy(), () => progress('Getting Envoy (a download, once) …'));
   const narration = new Narration(print);
   const stack = await startStack({
     leg,
