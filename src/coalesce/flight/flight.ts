@@ -66,7 +66,7 @@ export type FlightState =
   /** The whole answer is recorded; callers read on. The key is free. */
   | { readonly phase: 'landed'; readonly answer: Answer; readonly trailers: HeaderList | null }
   /** Given up without an answer: callers are sent upstream by themselves, one after the other. The key is free. */
-  | { readonly phase: 'releasing'; readonly reason: ReleaseReason; nextAt: number }
+  | { readonly phase: 'releasing'; readonly reason: ReleaseReason }
   | { readonly phase: 'ended' };
 
 /** Why a caller goes upstream by itself after all. Bypass reasons, since that is what it becomes. */

@@ -149,7 +149,7 @@ export function breakOff(
 
 function settleForRelease(board: Board, flight: Flight, options: { reason: ReleaseReason; now: number }): void {
   if (flight.state.phase === 'answering') board.replayBytes -= flight.state.answer.buffer.clear();
-  flight.state = { phase: 'releasing', reason: options.reason, nextAt: options.now };
+  flight.state = { phase: 'releasing', reason: options.reason };
   board.deadlines.remove(flight);
   releaseNext(board, flight, options.now);
   settle(board, flight, options.now);
@@ -172,12 +172,13 @@ export function releaseNext(board: Board, flight: Flight, now: number): void {
   const { state } = flight;
   if (state.phase !== 'releasing') return;
   const [next, ...others] = waitingCallers(flight);
-  if (next !== undefined && now >= state.nextAt) {
-    state.nextAt = now + 1000 / board.limits.releaseRate;
+  if (next === undefined) return;
+  if (board.pace.nextTurn(flight.key, now) <= now) {
+    board.pace.takeTurn(flight.key, now);
     releaseCaller(board, next, state.reason);
     if (others.length === 0) return;
   }
-  if (next !== undefined) board.deadlines.set(flight, state.nextAt);
+  board.deadlines.set(flight, board.pace.nextTurn(flight.key, now));
 }
 
 /** Sends one waiting caller upstream by itself and takes it off its flight. */
