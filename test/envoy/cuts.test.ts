@@ -49,7 +49,7 @@ describe.each(['attached', 'detached'] as const)('%s', (leg) => {
     shared.answerWith({});
     const retries = await Promise.all(sent.map(async ({ done }): Promise<Exchange> => (await done, retry())));
     for (const exchange of retries) {
-      const call = shared.calls.find(({ id }) => String(id) === callId(exchange));
+      const call = shared.callOf(exchange);
       expectWhole([exchange], call);
       expect(call).not.toBe(shared.calls[0]);
     }
@@ -67,8 +67,3 @@ describe.each(['attached', 'detached'] as const)('%s', (leg) => {
     expectWhole([await begin(shared.chat('no head')).done], shared.calls[1]);
   });
 });
-
-/** The number of the mock's call that an answer was made by, out of its events. */
-function callId({ body }: Exchange): string | undefined {
-  return /"id":"chatcmpl-(\d+)"/.exec(body.toString())?.[1];
-}

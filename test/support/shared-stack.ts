@@ -41,6 +41,12 @@ export class SharedStack {
     return this.stack.mock.calls.slice(this.#earlierCalls);
   }
 
+  /** The call whose answer's bytes an exchange got, by the number in them. */
+  callOf({ body }: Exchange): MockCall | undefined {
+    const id = /"id":"(?:chatcmpl-|msg_)(\d+)"/.exec(body.toString())?.[1];
+    return this.calls.find((call) => String(call.id) === id);
+  }
+
   /** How the mock answers for the rest of the test; what a request's `x-mock-*` headers say is overridden. */
   answerWith(answer: Answer): void {
     this.#answer = answer;
