@@ -54,9 +54,15 @@ export class SharedStack {
 
   /** Answers go on only as the test says; the end of the test opens them all. */
   pacedAnswer(script: Partial<MockScript> = {}): Pacer {
+    const pacer = this.newPacer();
+    this.answerWith({ ...script, pace: pacer.pace });
+    return pacer;
+  }
+
+  /** A pacer that the end of the test opens. */
+  newPacer(): Pacer {
     const pacer = new Pacer();
     this.#pacers.push(pacer);
-    this.answerWith({ ...script, pace: pacer.pace });
     return pacer;
   }
 
@@ -93,6 +99,13 @@ export class SharedStack {
   /** Waits until a counter has moved so far since the test began. */
   async waitForCount(name: string, count: number): Promise<void> {
     await vi.waitFor(async () => expect(await this.counted(name), name).toBe(count), patience);
+  }
+
+  /** Waits until a gauge of the processor has this value. */
+  async waitForGauge(name: string, value: number): Promise<void> {
+    await vi.waitFor(async () => {
+      expect((await this.stack.processor.metrics()).get(name), name).toBe(value);
+    }, patience);
   }
 
   /** Waits until so many callers have joined a flight since the test began. */
