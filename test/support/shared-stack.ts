@@ -82,10 +82,11 @@ export class SharedStack {
   /** One flight: the first request leads, the others join before the answer's head. */
   async fly(requests: readonly ClientRequest[], script: Partial<MockScript> = {}): Promise<Sent[]> {
     const pacer = this.pacedAnswer(script);
+    const earlierJoins = await this.counted('coalesce_hits_total');
     const sent = requests.slice(0, 1).map(begin);
     await pacer.reached('head');
     sent.push(...requests.slice(1).map(begin));
-    await this.waitForJoins(requests.length - 1);
+    await this.waitForJoins(earlierJoins + requests.length - 1);
     pacer.openAll();
     return sent;
   }
