@@ -12,20 +12,21 @@ const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const complain = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** The exit code that a signal asks for; a second signal does not wait for the end. */
+/** The exit code of an end before the end; undefined while nobody wants one. */
 let stopped: number | undefined;
 const stop = new Promise<void>((resolve) => {
+  const stopWith = (code: number): void => {
+    stopped ??= code;
+    resolve();
+  };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      const code = 128 + signalNumbers[signal];
-      if (stopped !== undefined) process.exit(code);
-      stopped = code;
-      resolve();
-    });
+    const code = 128 + signalNumbers[signal];
+    // A second signal does not wait until all is tidied up.
+    process.on(signal, () => (stopped === undefined ? stopWith(code) : process.exit(code)));
   }
+  // Who reads us may stop reading, as `head` does.
+  process.stdout.on('error', () => stopWith(1));
 });
-// Who reads us may stop reading, as `head` does.
-process.stdout.on('error', () => process.exit(1));
 
 process.exit(await run(readOptions(process.argv.slice(2))));
 
