@@ -48,6 +48,11 @@ export class ReplayBuffer {
     return cursor.offset === this.#length;
   }
 
+  /** Whether no byte before this cursor is held. */
+  isAtFirstHeld(cursor: Cursor): boolean {
+    return cursor.next <= this.#firstHeld;
+  }
+
   /**
    * Takes the bytes that follow the cursor: the next chunk as it was appended, or where several are waiting as many of
    * them as fit into 64 KiB, joined. Null at the end of what is recorded.

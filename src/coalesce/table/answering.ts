@@ -4,8 +4,9 @@ import { EventCounter } from '../flight/event-counter.ts';
 import { ReplayBuffer } from '../flight/replay-buffer.ts';
 import { headerValues, type HeaderList } from '../request/head.ts';
 import type { Answer, AnswerHead, Caller, Flight, FlightId } from '../flight/flight.ts';
-import { conclude, dropRequest, removeCaller, settle, type Board } from './board.ts';
-import { breakOff, releaseCaller } from './launching.ts';
+import { conclude, dropRequest, settle, type Board } from './board.ts';
+import { breakOff, releaseCaller } from './giving-up.ts';
+import { dropCaller } from './joining.ts';
 
 /** The head of the answer came. `endOfStream`: nothing follows it. Ignored where the flight does not wait for one. */
 export function answerBegan(
@@ -67,29 +68,33 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
 
 function holdLimits(board: Board, flight: Flight, options: { answer: Answer; now: number }): void {
   const { buffer } = options.answer;
-  const { maxReplayBytes, maxReplayBytesTotal } = board.limits;
-  if (buffer.heldBytes > maxReplayBytes || board.replayBytes > maxReplayBytesTotal) flight.recordsWhole = false;
+  if (buffer.heldBytes > replayCap(board)) flight.recordsWhole = false;
   settle(board, flight, options.now);
-  if (buffer.heldBytes > maxReplayBytes) dropLaggards(board, flight, options);
+  const cap = replayCap(board);
+  if (buffer.heldBytes > cap) dropLaggards(board, flight, { ...options, cap });
+}
+
+/** What one flight may hold: its cap, and once all of them together hold too much, its even share of what they may. */
+function replayCap({ limits, replayBytes, flights }: Board): number {
+  const { maxReplayBytes, maxReplayBytesTotal } = limits;
+  return replayBytes > maxReplayBytesTotal
+    ? Math.min(maxReplayBytes, maxReplayBytesTotal / flights.size)
+    : maxReplayBytes;
 }
 
 /** A reader that has fallen behind by more than the cap would hold the memory of all: it is let go. */
-function dropLaggards(board: Board, flight: Flight, options: { answer: Answer; now: number }): void {
-  const { buffer } = options.answer;
+function dropLaggards(board: Board, flight: Flight, options: { answer: Answer; now: number; cap: number }): void {
+  const { answer, now, cap } = options;
   for (const caller of flight.callers) {
-    if (buffer.length - caller.cursor.offset > board.limits.maxReplayBytes) dropLaggard(board, caller);
+    if (answer.buffer.length - caller.cursor.offset > cap) dropLaggard(board, caller, now);
   }
-  settle(board, flight, options.now);
 }
 
-function dropLaggard(board: Board, caller: Caller): void {
+function dropLaggard(board: Board, caller: Caller, now: number): void {
   const { state } = caller;
-  if (state.phase === 'waiting') {
-    releaseCaller(board, caller, 'limit');
-    return;
-  }
-  removeCaller(board, caller);
   if (state.phase === 'streaming') board.effects.push({ kind: 'cut', exchange: state.exchange, ending: 'cut' });
+  releaseCaller(board, caller, 'limit');
+  dropCaller(board, caller, now);
 }
 
 /** The answer ended as its upstream meant it to. Shorter than its head promised, it counts as cut. */
@@ -123,7 +128,11 @@ export function answerBroke(board: Board, flightId: FlightId, now: number): void
   const flight = board.flights.get(flightId);
   if (flight === undefined || flight.ending !== null) return;
   const begun = flight.state.phase === 'answering';
-  breakOff(board, flight, { ending: begun ? 'cut' : 'failed_connect', reason: 'egress_down', now });
+  breakOff(board, flight, {
+    ending: begun ? 'cut' : 'failed_connect',
+    state: { phase: 'releasing', reason: 'egress_down' },
+    now,
+  });
 }
 
 function wakeAboard(board: Board, flight: Flight): void {

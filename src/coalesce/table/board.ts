@@ -170,7 +170,7 @@ export function settle(board: Board, flight: Flight, now: number): void {
     board.flights.delete(flight.id);
     return;
   }
-  if (lateJoinOf(flight, now) !== 'open') freeRecord(board, flight, lowestCursor(flight));
+  if ('answer' in flight.state && lateJoinOf(flight, now) !== 'open') freeRecord(board, flight, lowestCursor(flight));
 }
 
 function lowestCursor(flight: Flight): number {

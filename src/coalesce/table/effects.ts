@@ -4,13 +4,13 @@
 
 import type { ErrorShape } from '../profiles/profile.ts';
 import type { CancellationRole, FlightEnding } from '../flight/endings.ts';
-import type { CallRequest, ExchangeId, FlightId, Leg, ReleaseReason } from '../flight/flight.ts';
+import type { CallRequest, ExchangeId, FlightId, Leg, RefusalReason, ReleaseReason } from '../flight/flight.ts';
 import type { ShedReason } from '../request/outcomes.ts';
 
 /** An answer of our own, in the shape of the provider's errors. */
 export interface OwnAnswer {
   readonly status: 429 | 504;
-  readonly reason: ShedReason | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout';
+  readonly reason: RefusalReason;
   readonly errorShape: ErrorShape;
   readonly retryAfterSeconds: number | null;
 }
