@@ -100,6 +100,12 @@ export class Switchboard {
     this.#setTimer();
   }
 
+  /** Ends what did not end in time before the process does. */
+  breakOffFlights(): void {
+    this.table.breakOffAll(this.now());
+    this.settle();
+  }
+
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#egress?.close();
