@@ -117,7 +117,8 @@ function onScreened(head: RequestHead, event: { screening: Screening; capture: b
     const metadata = { outcome: 'bypass', reason: screening.reason };
     return over('bypassed', reply({ kind: 'continueRequestHeaders', metadata }));
   }
-  const mode = { requestBody: screening.body, captureResponse: event.capture };
+  // The head alone: what is to come behind it is asked for when it is there.
+  const mode = { requestBody: screening.body, captureResponse: false, responseHeadersOnly: event.capture };
   return {
     phase: { phase: 'bodyAwaited', head, profile: screening.profile },
     commands: [reply({ kind: 'continueRequestHeaders', mode })],
@@ -204,7 +205,7 @@ function extensionMs(waitMs: number): number {
 
 function onPromoted(flight: FlightId): Step {
   const metadata = { outcome: 'leader', flight };
-  const mode = { captureResponse: true };
+  const mode = { captureResponse: false, responseHeadersOnly: true };
   return {
     phase: { phase: 'leading', flight },
     commands: [reply({ kind: 'continueRequestHeaders', metadata, mode, ...withIdentityEncoding })],
