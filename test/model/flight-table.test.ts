@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 
 import type { Leg } from '../../src/coalesce/flight/flight.ts';
+import type * as BoardModule from '../../src/coalesce/table/board.ts';
 import { generationsOf, type Board, type TableLimits } from '../../src/coalesce/table/board.ts';
 import type { Effect } from '../../src/coalesce/table/effects.ts';
 import { keyNamed, tenantNamed } from '../support/flight-deck.ts';
@@ -16,7 +17,7 @@ import { demand, FlightWorld, Violation } from '../support/flight-world.ts';
 
 const boards: Board[] = [];
 vi.mock('../../src/coalesce/table/board.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../src/coalesce/table/board.ts')>();
+  const original = await importOriginal<typeof BoardModule>();
   const createBoard: typeof original.createBoard = (options) => {
     const board = original.createBoard(options);
     boards.splice(0, boards.length, board);
