@@ -43,7 +43,7 @@ export function advance(phase: ExchangePhase, event: ExchangeEvent): Step {
     case 'redeemed':
       return phase.phase === 'redeeming' ? onRedeemed(event.redemption) : outOfPlace(phase);
     case 'woken':
-      return phase.phase === 'waiting' || phase.phase === 'streaming' ? pullNext(phase) : outOfPlace(phase);
+      return onWoken(phase);
     case 'pulled':
       return onPulled(phase, event.delivery);
     case 'promoted':
@@ -63,8 +63,10 @@ function reply(reply: Reply): ExchangeCommand {
   return { kind: 'reply', reply };
 }
 
-function pullNext(phase: ExchangePhase): Step {
-  return { phase, commands: [{ kind: 'pull' }] };
+/** A wake that waited for the stream to take more may find the exchange promoted. */
+function onWoken(phase: ExchangePhase): Step {
+  if (phase.phase === 'waiting' || phase.phase === 'streaming') return { phase, commands: [{ kind: 'pull' }] };
+  return phase.phase === 'leading' || phase.phase === 'capturing' ? { phase, commands: [] } : outOfPlace(phase);
 }
 
 /** Says the last word and ends the stream in order. */
