@@ -97,6 +97,11 @@ export class SharedStack {
     return (samples.get(name) ?? 0) - (this.#earlierMetrics.get(name) ?? 0);
   }
 
+  /** Says that the processor is another one, which has counted nothing yet. */
+  countAnew(): void {
+    this.#earlierMetrics = new Map();
+  }
+
   /** Waits until a counter has moved so far since the test began. */
   async waitForCount(name: string, count: number): Promise<void> {
     await vi.waitFor(async () => expect(await this.counted(name), name).toBe(count), patience);
