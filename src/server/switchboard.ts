@@ -148,6 +148,12 @@ export class Switchboard {
       case 'cancelCall':
         this.#egress?.cancel(effect.flight);
         return;
+      case 'holdCall':
+        this.#egress?.hold(effect.flight);
+        return;
+      case 'resumeCall':
+        this.#egress?.resume(effect.flight);
+        return;
       default:
         countFact(effect, this);
     }

@@ -34,6 +34,8 @@ const commandKinds: ReadonlySet<string> = new Set<Command['kind']>([
   'stopCapture',
   'startCall',
   'cancelCall',
+  'holdCall',
+  'resumeCall',
 ]);
 
 export function isCommand(effect: Effect): effect is Command {

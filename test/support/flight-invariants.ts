@@ -125,13 +125,32 @@ function checkLimits(world: FlightWorld, board: Board, flights: readonly Flight[
     'flights and callers in all',
   );
   demand(board.requestBytes <= limits.maxRequestBytesTotal, 'request bytes in all');
-  demand(board.replayBytes <= 2 * limits.maxReplayBytesTotal + 100, 'replay bytes in all');
+  demand(board.replayBytes <= 2 * limits.maxReplayBytesTotal + 100 + heldUpBytes(flights), 'replay bytes in all');
   for (const flight of flights) {
     demand(waitersOf(flight) <= policy.maxWaiters, `waiters of ${flight.id}`);
     demand(generationsOf(board, flight.tenant, flight.key).length <= limits.maxGenerations, 'max_generations holds');
-    if ('answer' in flight.state)
-      demand(flight.state.answer.buffer.heldBytes <= limits.maxReplayBytes, 'max_replay_bytes holds');
+    checkReplay(flight, limits.maxReplayBytes);
   }
+}
+
+/** A detached flight may hold a cap before its front and one behind it, and the chunk that made it too much. */
+function checkReplay(flight: Flight, cap: number): void {
+  if (!('answer' in flight.state)) return;
+  const { buffer, heldUp } = flight.state.answer;
+  demand(buffer.heldBytes <= (flight.leg === 'attached' ? cap : 2 * cap + largestChunk), 'max_replay_bytes holds');
+  const caughtUp = [...flight.callers].some(
+    ({ state, cursor }) => state.phase === 'streaming' && buffer.isAtEnd(cursor),
+  );
+  demand(!heldUp || !caughtUp, 'no call is held up for a reader that has read everything');
+}
+
+const largestChunk = 30;
+
+/** What calls hold that are held up already: they cannot do more. */
+function heldUpBytes(flights: readonly Flight[]): number {
+  return sum(
+    flights.map(({ state }) => ('answer' in state && state.answer.heldUp ? state.answer.buffer.heldBytes : 0)),
+  );
 }
 
 /** When all have left and time has passed, nothing is held. */

@@ -44,6 +44,8 @@ export interface Call {
   readonly leader: ExchangeId | null;
   phase: 'silent' | 'answering';
   length: number | null;
+  /** Nothing more of its answer is read for now. */
+  held: boolean;
 }
 
 /** What the upstream sent for a flight, over all its calls that the table listened to. */
@@ -139,7 +141,7 @@ export class FlightWorld {
 
   grow(call: Call, size: number): void {
     const sent = this.sent.get(call.flight);
-    if (call.phase !== 'answering' || sent === undefined) return;
+    if (call.phase !== 'answering' || call.held || sent === undefined) return;
     const room = call.length === null ? size : Math.min(size, call.length - sent.text.length);
     const text = textOf(call.flight, sent.text.length, room);
     sent.text += text;
@@ -204,7 +206,7 @@ export class FlightWorld {
     const rider = this.riders.get(exchange);
     if (rider !== undefined) rider.role = 'leader';
     this.callsCaused += 1;
-    this.calls.set(flight, { flight, leader: exchange, phase: 'silent', length: null });
+    this.calls.set(flight, { flight, leader: exchange, phase: 'silent', length: null, held: false });
   }
 
   #end(exchange: ExchangeId): void {
@@ -235,14 +237,32 @@ export class FlightWorld {
     switch (command.kind) {
       case 'startCall':
         this.callsCaused += 1;
-        this.calls.set(command.flight, { flight: command.flight, leader: null, phase: 'silent', length: null });
+        this.calls.set(command.flight, {
+          flight: command.flight,
+          leader: null,
+          phase: 'silent',
+          length: null,
+          held: false,
+        });
         return;
       case 'cancelCall':
         this.calls.delete(command.flight);
         return;
+      case 'holdCall':
+      case 'resumeCall':
+        this.#hold(command);
+        return;
       default:
         this.#reach(command);
     }
+  }
+
+  #hold({ kind, flight }: Extract<Command, { kind: 'holdCall' | 'resumeCall' }>): void {
+    const call = this.calls.get(flight);
+    if (call === undefined) return;
+    demand(call.leader === null, 'only a detached call is held up');
+    demand(call.held === (kind === 'resumeCall'), `${kind} in turn`);
+    call.held = kind === 'holdCall';
   }
 
   /** As the server does it: who is gone is not reached, and whoever has had its last word is gone. */

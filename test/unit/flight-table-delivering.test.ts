@@ -213,16 +213,49 @@ describe('the replay cap', () => {
     expect(deck.table.totals.replayBytes).toBe(2);
   });
 
-  test('detached: a flight whose last reader is cut for lagging is cancelled after the grace', () => {
+  test('detached: the call is held up until its fastest reader has caught up, and nobody is cut for its speed', () => {
+    const deck = new FlightDeck('detached', { maxReplayBytes: 5 });
+    const { exchange, flight } = deck.board();
+    const other = deck.board();
+    deck.began(flight);
+    deck.drink(exchange);
+    deck.drink(other.exchange);
+    deck.commands();
+    deck.grew(flight, '123456');
+    expect(deck.commands()).toContainEqual({ kind: 'holdCall', flight });
+    deck.grew(flight, '7');
+    expect(deck.commands()).not.toContainEqual({ kind: 'holdCall', flight });
+    expect(deck.drink(exchange).text).toBe('1234567');
+    expect(deck.commands()).toEqual([{ kind: 'resumeCall', flight }]);
+    expect(deck.drink(other.exchange).text).toBe('1234567');
+  });
+
+  test('detached: a reader that lags behind the fastest by more than it is cut', () => {
+    const deck = new FlightDeck('detached', { maxReplayBytes: 5 });
+    const { exchange, flight } = deck.board();
+    const laggard = deck.board();
+    deck.began(flight);
+    deck.drink(exchange);
+    deck.drink(laggard.exchange);
+    deck.grew(flight, '123');
+    deck.drink(exchange);
+    deck.grew(flight, '456');
+    deck.drink(exchange);
+    deck.commands();
+    deck.grew(flight, '7');
+    expect(deck.commands()).toContainEqual({ kind: 'cut', exchange: laggard.exchange, ending: 'cut' });
+    expect(deck.drink(exchange).text).toBe('7');
+  });
+
+  test('detached: a held-up call whose readers have all left is cancelled after the grace', () => {
     const deck = new FlightDeck('detached', { maxReplayBytes: 5 });
     const { exchange, flight } = deck.board();
     deck.began(flight);
     deck.drink(exchange);
     deck.grew(flight, '123456');
-    expect(deck.commands()).toContainEqual({ kind: 'cut', exchange, ending: 'cut' });
-    deck.pass(1_999);
-    deck.grew(flight, '7');
-    deck.pass(1);
+    deck.leave(exchange);
+    deck.commands();
+    deck.pass(2_000);
     expect(deck.commands()).toEqual([{ kind: 'cancelCall', flight }]);
     expect(deck.table.totals).toEqual(nothingHeld);
   });

@@ -50,6 +50,8 @@ export interface Answer {
   readonly calledAt: number;
   readonly firstByteAt: number;
   lastByteAt: number;
+  /** Detached: no more is read from the upstream until a reader has caught up. */
+  heldUp: boolean;
 }
 
 /** A running upstream call; `leader` is the exchange that carries it in the attached leg, null in the detached. */

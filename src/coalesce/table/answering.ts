@@ -3,10 +3,10 @@
 import { EventCounter } from '../flight/event-counter.ts';
 import { ReplayBuffer } from '../flight/replay-buffer.ts';
 import { headerValues, type HeaderList } from '../request/head.ts';
-import type { Answer, AnswerHead, Caller, Flight, FlightId } from '../flight/flight.ts';
+import type { Answer, AnswerHead, Flight, FlightId } from '../flight/flight.ts';
 import { conclude, dropRequest, settle, type Board } from './board.ts';
-import { breakOff, releaseCaller } from './giving-up.ts';
-import { dropCaller } from './joining.ts';
+import { breakOff } from './giving-up.ts';
+import { holdLimits } from './pacing.ts';
 
 /** The head of the answer came. `endOfStream`: nothing follows it. Ignored where the flight does not wait for one. */
 export function answerBegan(
@@ -25,6 +25,7 @@ export function answerBegan(
     calledAt: startedAt,
     firstByteAt: now,
     lastByteAt: now,
+    heldUp: false,
   };
   flight.state = { phase: 'answering', startedAt, leader, answer };
   dropRequest(board, flight);
@@ -64,37 +65,6 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
   if (contentLength !== null && answer.buffer.length >= contentLength)
     land(board, flight, { trailers: null, now: came.now });
   else wakeAboard(board, flight);
-}
-
-function holdLimits(board: Board, flight: Flight, options: { answer: Answer; now: number }): void {
-  const { buffer } = options.answer;
-  if (buffer.heldBytes > replayCap(board)) flight.recordsWhole = false;
-  settle(board, flight, options.now);
-  const cap = replayCap(board);
-  if (buffer.heldBytes > cap) dropLaggards(board, flight, { ...options, cap });
-}
-
-/** What one flight may hold: its cap, and once all of them together hold too much, its even share of what they may. */
-function replayCap({ limits, replayBytes, flights }: Board): number {
-  const { maxReplayBytes, maxReplayBytesTotal } = limits;
-  return replayBytes > maxReplayBytesTotal
-    ? Math.min(maxReplayBytes, maxReplayBytesTotal / flights.size)
-    : maxReplayBytes;
-}
-
-/** A reader that has fallen behind by more than the cap would hold the memory of all: it is let go. */
-function dropLaggards(board: Board, flight: Flight, options: { answer: Answer; now: number; cap: number }): void {
-  const { answer, now, cap } = options;
-  for (const caller of flight.callers) {
-    if (answer.buffer.length - caller.cursor.offset > cap) dropLaggard(board, caller, now);
-  }
-}
-
-function dropLaggard(board: Board, caller: Caller, now: number): void {
-  const { state } = caller;
-  if (state.phase === 'streaming') board.effects.push({ kind: 'cut', exchange: state.exchange, ending: 'cut' });
-  releaseCaller(board, caller, 'limit');
-  dropCaller(board, caller, now);
 }
 
 /** The answer ended as its upstream meant it to. Shorter than its head promised, it counts as cut. */

@@ -4,6 +4,7 @@ import type { AnswerHead, ExchangeId } from '../flight/flight.ts';
 import type { HeaderList } from '../request/head.ts';
 import type { Board } from './board.ts';
 import { dropCaller } from './joining.ts';
+import { goOnFor } from './pacing.ts';
 
 export type Delivery =
   /** Nothing yet; a wake follows. */
@@ -45,6 +46,7 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
   }
   const bytes = answer.buffer.read(caller.cursor);
   if (bytes !== null) {
+    goOnFor(board, caller, { answer, now });
     const endOfStream = ends() && trailers === null;
     return endOfStream ? last({ kind: 'bytes', bytes, endOfStream }) : { kind: 'bytes', bytes, endOfStream };
   }

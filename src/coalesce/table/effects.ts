@@ -28,7 +28,10 @@ export type Command =
   /** The attached leader's capture is of no more use; the exchange itself goes on. */
   | { readonly kind: 'stopCapture'; readonly exchange: ExchangeId }
   | { readonly kind: 'startCall'; readonly flight: FlightId; readonly request: CallRequest }
-  | { readonly kind: 'cancelCall'; readonly flight: FlightId };
+  | { readonly kind: 'cancelCall'; readonly flight: FlightId }
+  /** Read no more of the call's answer for now. */
+  | { readonly kind: 'holdCall'; readonly flight: FlightId }
+  | { readonly kind: 'resumeCall'; readonly flight: FlightId };
 
 /** A flight's life in figures, told once at its end. */
 export interface FlightReport {
