@@ -47,6 +47,20 @@ describe.each(legs)('%s, two upstream calls at once', (leg) => {
     expect(shared.calls).toHaveLength(3);
   });
 
+  test('a large body waits in the queue and goes upstream whole', async () => {
+    const pacer = shared.pacedAnswer();
+    const sent = ['busy 5', 'busy 6'].map((prompt) => begin(shared.chat(prompt)));
+    await shared.waitForCalls(2);
+    const large = shared.chat('x'.repeat(900_000));
+    const waiting = [begin(large), begin(large)];
+    await shared.waitForJoins(1);
+    pacer.openAll();
+    await allDone(sent);
+    expectWhole(await allDone(waiting), shared.calls[2]);
+    expect(shared.calls[2]?.body.toString()).toBe(large.body);
+    expect(shared.calls[2]?.headers['content-length']).toBe(String(large.body.length));
+  });
+
   test('a caller that leaves the queue takes its place along', async () => {
     const pacer = shared.pacedAnswer();
     const sent = ['busy 3', 'busy 4'].map((prompt) => begin(shared.chat(prompt)));

@@ -115,6 +115,12 @@ describe('an egress that is not there', () => {
     expectWhole([exchange], shared.calls[0]);
     expect(await shared.logLine('egress-down')).toMatchObject({ outcome: 'bypass', reason: 'egress_down' });
   });
+
+  test('a large body goes upstream whole', async () => {
+    const large = shared.chat('x'.repeat(900_000));
+    expectWhole([await send(large)], shared.calls[0]);
+    expect(shared.calls[0]?.body.toString()).toBe(large.body);
+  });
 });
 
 /** The egress listener becomes another ingress, with both filters: what an operator gets who sets the wrong port. */
