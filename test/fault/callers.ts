@@ -43,10 +43,12 @@ export async function waitForWaiters(stack: Stack, count: number): Promise<void>
 
 /** Every one has the status 200, all of this call's bytes and a clean end. */
 export function expectWhole(exchanges: readonly Exchange[], of: MockCall | undefined): void {
-  const bytes = Buffer.concat(of?.sent ?? []).toString();
-  expect(bytes).not.toBe('');
+  const bytes = Buffer.concat(of?.sent ?? []);
+  expect(bytes.length).toBeGreaterThan(0);
   for (const { status, ending, body } of exchanges) {
-    expect({ status, ending, body: body.toString() }).toEqual({ status: 200, ending: 'complete', body: bytes });
+    // Without the bytes themselves, which may be many.
+    const seen = { status, ending, length: body.length, isSame: body.equals(bytes) };
+    expect(seen).toEqual({ status: 200, ending: 'complete', length: bytes.length, isSame: true });
   }
 }
 
