@@ -1,6 +1,6 @@
 /** Every phase of the protocol machine and every event that it can get, in all the forms that make a difference to it. */
 
-import type { ExchangeId, FlightId, Ticket } from '../../src/coalesce/flight/flight.ts';
+import type { FlightId, Ticket } from '../../src/coalesce/flight/flight.ts';
 import { openaiChat } from '../../src/coalesce/profiles/openai-chat.ts';
 import type { OwnAnswer } from '../../src/coalesce/table/effects.ts';
 import type { Decision } from '../../src/coalesce/table/joining.ts';
@@ -11,7 +11,6 @@ import { sampleHead } from './request-samples.ts';
 
 export const flight = '0123456789abcdef' as FlightId;
 export const ticket = 't1' as Ticket;
-export const exchange = 1 as ExchangeId;
 
 export function structs(values: Readonly<Record<string, unknown>> = {}): LazyStructs {
   return { has: () => Object.keys(values).length > 0, get: (name) => values[name] };

@@ -11,7 +11,7 @@ import { FlightTable } from '../../src/coalesce/table/flight-table.ts';
 import type { Arrival, Decision, Redemption } from '../../src/coalesce/table/joining.ts';
 import { sampleHead, samplePolicy } from './request-samples.ts';
 
-export const tableLimits: TableLimits = {
+const tableLimits: TableLimits = {
   maxWaitersTotal: 10_000,
   maxGenerations: 4,
   maxFlights: 10_000,

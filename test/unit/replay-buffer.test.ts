@@ -64,10 +64,10 @@ describe('dropping', () => {
   test('bytes before a cursor go, the cursor reads on, and no other can be opened', () => {
     const buffer = bufferOf('one', 'four', 'seven');
     const cursor = { next: 1, offset: 3 };
-    expect(buffer.isAtFirstHeld(cursor)).toBe(false);
+    expect(buffer.isHeldBackBy(cursor)).toBe(false);
     expect(buffer.dropBefore(1)).toBe(3);
     expect([buffer.length, buffer.heldBytes, buffer.openCursor()]).toEqual([12, 9, null]);
-    expect(buffer.isAtFirstHeld(cursor)).toBe(true);
+    expect(buffer.isHeldBackBy(cursor)).toBe(true);
     buffer.append(Buffer.from('!'));
     expect(readAll(buffer, cursor)).toBe('fourseven!');
     expect(buffer.isAtEnd(cursor)).toBe(true);
@@ -85,6 +85,29 @@ describe('dropping', () => {
     const buffer = bufferOf('one', 'two');
     buffer.dropBefore(1);
     expect([buffer.clear(), buffer.clear(), buffer.heldBytes, buffer.length]).toEqual([3, 0, 0, 6]);
+  });
+
+  test('however bytes come and go, each cursor that is ahead of what was dropped reads on', () => {
+    const buffer = new ReplayBuffer();
+    const cursor = open(buffer);
+    let text = '';
+    for (let number = 0; number < 200; number += 1) {
+      buffer.append(Buffer.from(`${number},`));
+      if (number % 7 > 2) text += Buffer.from(buffer.read(cursor) ?? []).toString();
+      if (number % 5 > 2) buffer.dropBefore(cursor.next);
+      expect(buffer.heldBytes).toBeGreaterThanOrEqual(buffer.length - cursor.offset);
+    }
+    text += readAll(buffer, cursor);
+    buffer.dropBefore(cursor.next);
+    expect(text).toBe(Array.from({ length: 200 }, (_, number) => `${number},`).join(''));
+    expect(buffer.heldBytes).toBe(0);
+  });
+
+  test('what has nothing held is held back by nobody', () => {
+    const buffer = bufferOf('one');
+    expect(buffer.isHeldBackBy({ next: 0, offset: 0 })).toBe(true);
+    buffer.clear();
+    expect(buffer.isHeldBackBy({ next: 1, offset: 3 })).toBe(false);
   });
 
   test('an empty buffer loses nothing by it: it can still be read from its first byte', () => {

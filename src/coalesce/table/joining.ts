@@ -189,7 +189,7 @@ export function dropCaller(board: Board, caller: Caller, now: number): void {
 
 /** Whether bytes can be dropped once this caller is gone. */
 function isHeldBackBy({ flight, cursor }: Caller): boolean {
-  return 'answer' in flight.state && flight.state.answer.buffer.isAtFirstHeld(cursor);
+  return 'answer' in flight.state && flight.state.answer.buffer.isHeldBackBy(cursor);
 }
 
 function flightEmptied(board: Board, flight: Flight, now: number): void {
