@@ -2,7 +2,6 @@
 import type { JavaScriptValue } from 'google-protobuf/google/protobuf/struct_pb.js';
 import { chat } from '../../harness/http-client.ts';
 import { headerMap, structBytes } from './proto-codec.ts';
-import type { PeerReply } from './envoy-peer.ts';
 
 export type RequestOptions = {
   readonly endOfStream?: boolean;
@@ -52,10 +51,4 @@ export function responseHeaders(status: number = 200): object {
 
 export function responseBody(body: string | Uint8Array, endOfStream: boolean = false): object {
   return { response_body: { body: Buffer.from(body), end_of_stream: endOfStream } };
-}
-
-/** Whether a reply lets the exchange go on as it is. */
-export function isContinue(reply: PeerReply): boolean {
-  const kinds = ['request_headers', 'request_body', 'response_headers', 'response_body', 'response_trailers'];
-  return kinds.some((kind) => kind in reply) && !('immediate_response' in reply);
 }

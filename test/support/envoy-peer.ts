@@ -18,9 +18,17 @@ export type EnvoyPeer = {
   readonly processor: ProcessorProcess;
   /** Begins an ext_proc stream, as the filter of this name; null: unnamed. */
   open(filter: string | null): PeerStream;
+  /** The same on a connection of its own, so that a stream that is not read holds up no other. */
+  openApart(filter: string | null): PeerStream;
   /** Throws unless the process runs and holds nothing any more. */
   expectQuiet(): Promise<void>;
   close(): Promise<void>;
+};
+
+const clientOptions = {
+  'grpc.max_send_message_length': -1,
+  'grpc.max_receive_message_length': -1,
+  'grpc.use_local_subchannel_pool': 1,
 };
 
 /** Starts both; `config` is the processor's, without its addresses. */
@@ -29,13 +37,20 @@ export async function startPeer(config: Record<string, unknown> = {}): Promise<E
   const [port, adminPort] = [await freePort(), await freePort()];
   const addresses = { listen: `127.0.0.1:${port}`, admin: `127.0.0.1:${adminPort}` };
   const processor = await startProcessor({ ...config, ...addresses }, { folder, adminPort });
-  const client = new Client(addresses.listen, credentials.createInsecure(), { 'grpc.max_send_message_length': -1 });
+  const clients: Client[] = [];
+  const connect = (): Client => {
+    const client = new Client(addresses.listen, credentials.createInsecure(), clientOptions);
+    clients.push(client);
+    return client;
+  };
+  const shared = connect();
   return {
     processor,
-    open: (filter) => new PeerStream(client, filter),
+    open: (filter) => new PeerStream(shared, filter),
+    openApart: (filter) => new PeerStream(connect(), filter),
     expectQuiet: () => expectQuiet(processor),
     close: async () => {
-      client.close();
+      for (const client of clients) client.close();
       await processor.end();
       await rm(folder, { recursive: true, force: true });
     },

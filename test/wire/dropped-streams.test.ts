@@ -4,25 +4,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type MockLlm, startMockLlm } from '../../harness/mock-llm.ts';
 import { until } from '../support/condition.ts';
 import { Conductor, gateAt } from '../support/conductor.ts';
+import { bodyOf, present, ticketFor } from '../support/envoy-deliveries.ts';
 import { requestBody, requestHeaders, responseBody, responseHeaders } from '../support/envoy-messages.ts';
 import { type EnvoyPeer, type PeerStream, startPeer } from '../support/envoy-peer.ts';
-import { structValue } from '../support/proto-codec.ts';
 
 const drops = [
   ['reset', (stream: PeerStream) => stream.cancel()],
   ['half-closed', (stream: PeerStream) => stream.halfClose()],
 ] as const;
 
-async function ticketFor(peer: EnvoyPeer, requestId: string, prompt: string): Promise<string> {
-  const stream = peer.open('decide').send(requestHeaders(requestId));
-  await stream.reply(0);
-  const { dynamic_metadata } = await stream.send(requestBody(prompt)).reply(1);
-  await stream.ended;
-  return (structValue(dynamic_metadata as Buffer) as { coalesce: { ticket: string } }).coalesce.ticket;
-}
-
 function board(peer: EnvoyPeer, requestId: string, ticket: string): PeerStream {
-  return peer.open('deliver').send(requestHeaders(requestId, { metadata: { ticket } }));
+  return present(peer.open('deliver'), requestId, ticket);
 }
 
 describe('attached', () => {
@@ -126,11 +118,7 @@ describe('detached', () => {
     drop(one);
     gate.open();
     expect(await other.ended).toBe(status.OK);
-    const bodies = other.replies.map(
-      (reply) => (reply['streamed_immediate_response'] as { body_response?: { body: Buffer } })?.body_response?.body,
-    );
-    const sent = Buffer.concat(upstream.calls(prompt)[0]?.sent ?? []);
-    expect(Buffer.concat(bodies.map((body) => body ?? Buffer.alloc(0))).equals(sent)).toBe(true);
+    expect(bodyOf(other.replies).equals(Buffer.concat(upstream.calls(prompt)[0]?.sent ?? []))).toBe(true);
   });
 
   test('300 streams at once, dropped at any point: nothing is left, and one more exchange is served', async () => {

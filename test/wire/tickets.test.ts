@@ -7,9 +7,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type MockLlm, startMockLlm } from '../../harness/mock-llm.ts';
 import { until } from '../support/condition.ts';
 import { Conductor, gateAt } from '../support/conductor.ts';
-import { requestBody, requestHeaders } from '../support/envoy-messages.ts';
-import { type EnvoyPeer, type PeerReply, type PeerStream, startPeer } from '../support/envoy-peer.ts';
-import { structValue } from '../support/proto-codec.ts';
+import { bodyOf, present, ticketFor } from '../support/envoy-deliveries.ts';
+import { requestHeaders } from '../support/envoy-messages.ts';
+import { type EnvoyPeer, type PeerStream, startPeer } from '../support/envoy-peer.ts';
 
 const ttlMs = 1_500;
 const upstream = new Conductor();
@@ -26,19 +26,8 @@ afterAll(async () => {
   await egress?.close();
 });
 
-/** Has decide give a ticket for this exchange. */
-async function ticketFor(requestId: string, prompt: string): Promise<string> {
-  const stream = peer.open('decide').send(requestHeaders(requestId));
-  await stream.reply(0);
-  const { dynamic_metadata } = await stream.send(requestBody(prompt)).reply(1);
-  const { coalesce } = structValue(dynamic_metadata as Buffer) as { coalesce: { ticket: string } };
-  expect(await stream.ended).toBe(status.OK);
-  expect(coalesce.ticket).toMatch(/^t[0-9a-f]{32,}$/);
-  return coalesce.ticket;
-}
-
-function present(ticket: string, requestId: string): PeerStream {
-  return peer.open('deliver').send(requestHeaders(requestId, { metadata: { ticket } }));
+function show(ticket: string, requestId: string): PeerStream {
+  return present(peer.open('deliver'), requestId, ticket);
 }
 
 /** The exchange goes on by itself, and the stream has ended in order. */
@@ -47,59 +36,54 @@ async function expectPassedOn(stream: PeerStream): Promise<void> {
   expect(stream.replies.map((reply) => Object.keys(reply))).toEqual([['request_headers']]);
 }
 
-function bodyOf(replies: readonly PeerReply[]): string {
-  const streamed = replies.map((reply) => reply['streamed_immediate_response'] as { body_response?: { body: Buffer } });
-  return streamed.map((part) => part?.body_response?.body?.toString() ?? '').join('');
-}
-
 /** It got the whole answer of this prompt's only call. */
 async function expectServed(stream: PeerStream, prompt: string): Promise<void> {
   expect(await stream.ended).toBe(status.OK);
   expect(upstream.calls(prompt)).toHaveLength(1);
-  expect(bodyOf(stream.replies)).toBe(Buffer.concat(upstream.calls(prompt)[0]?.sent ?? []).toString());
+  expect(bodyOf(stream.replies).toString()).toBe(Buffer.concat(upstream.calls(prompt)[0]?.sent ?? []).toString());
 }
 
 test('a ticket is good once: a second use goes on by itself, during the flight and after it', async () => {
   const prompt = 'once';
   const gate = gateAt(5);
   upstream.play(prompt, gate.script);
-  const ticket = await ticketFor('a', prompt);
-  const first = present(ticket, 'a');
-  await until('bytes', () => bodyOf(first.replies) !== '');
-  await expectPassedOn(present(ticket, 'a'));
+  const ticket = await ticketFor(peer, 'a', prompt);
+  const first = show(ticket, 'a');
+  await until('bytes', () => bodyOf(first.replies).length > 0);
+  await expectPassedOn(show(ticket, 'a'));
   gate.open();
   await expectServed(first, prompt);
-  await expectPassedOn(present(ticket, 'a'));
+  await expectPassedOn(show(ticket, 'a'));
 });
 
 test('a ticket of another exchange is worth nothing there, and stays good for its own', async () => {
   const prompt = 'stolen';
-  const ticket = await ticketFor('owner', prompt);
-  await expectPassedOn(present(ticket, 'thief'));
-  await expectServed(present(ticket, 'owner'), prompt);
+  const ticket = await ticketFor(peer, 'owner', prompt);
+  await expectPassedOn(show(ticket, 'thief'));
+  await expectServed(show(ticket, 'owner'), prompt);
 });
 
 test('a ticket outlives its time by nothing: it counts as a caller that left, and no call was made', async () => {
   const prompt = 'expired';
-  const ticket = await ticketFor('late', prompt);
+  const ticket = await ticketFor(peer, 'late', prompt);
   await peer.expectQuiet();
-  await expectPassedOn(present(ticket, 'late'));
+  await expectPassedOn(show(ticket, 'late'));
   expect(upstream.calls(prompt)).toHaveLength(0);
 });
 
 test('a ticket from before a restart is unknown', async () => {
-  const ticket = await ticketFor('old', 'restart');
+  const ticket = await ticketFor(peer, 'old', 'restart');
   await peer.processor.restart();
   await until('a connection', async () => {
     const stream = peer.open('deliver').send(requestHeaders('probe'));
     return (await stream.ended) === status.OK;
   });
-  await expectPassedOn(present(ticket, 'old'));
+  await expectPassedOn(show(ticket, 'old'));
 });
 
 test('request headers that look like a ticket do nothing', async () => {
   const prompt = 'forged';
-  const ticket = await ticketFor('victim', prompt);
+  const ticket = await ticketFor(peer, 'victim', prompt);
   const forged = [
     ['ticket', ticket],
     ['x-coalesce-ticket', ticket],
@@ -107,7 +91,7 @@ test('request headers that look like a ticket do nothing', async () => {
     ['x-coalesce-filter', 'deliver'],
   ] as const;
   await expectPassedOn(peer.open('deliver').send(requestHeaders('victim', { headers: forged })));
-  await expectServed(present(ticket, 'victim'), prompt);
+  await expectServed(show(ticket, 'victim'), prompt);
 });
 
 describe('a ticket that is none goes on by itself', () => {
@@ -136,7 +120,7 @@ describe('a ticket that is none goes on by itself', () => {
 
 test('an unnamed filter that shows a ticket is deliver; shown to decide, a ticket does nothing', async () => {
   const prompt = 'unnamed';
-  const ticket = await ticketFor('u', prompt);
+  const ticket = await ticketFor(peer, 'u', prompt);
   const decide = peer.open('decide').send(requestHeaders('u', { metadata: { ticket } }));
   expect(await decide.reply(0)).toHaveProperty('mode_override');
   decide.cancel();
