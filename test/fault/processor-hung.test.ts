@@ -21,7 +21,7 @@ import {
 } from './callers.ts';
 
 /** What the machine may add while it is busy. */
-const slackMs = 1_000;
+const slackMs = 2_000;
 
 describe.each(legs)('%s', (leg) => {
   const upstream = new Conductor();

@@ -6,7 +6,7 @@ import { Conductor, gateAt } from '../support/conductor.ts';
 import { call, callInOrder, ends, expectCut, expectWhole, legs, waitForWaiters } from './callers.ts';
 
 /** A dead processor is told by the system at once, nothing has to time out; the machine may be busy. */
-const atOnceMs = 1_000;
+const atOnceMs = 2_000;
 
 describe.each(legs)('%s', (leg) => {
   const upstream = new Conductor();
