@@ -29,7 +29,8 @@ describe.each(legs)('%s, an inline policy of mode shadow', (leg) => {
     expect(await shared.counted('coalesce_shadow_total{verdict="would_hit"}')).toBe(3);
     const lines = await Promise.all([0, 1, 2, 3].map((index) => shared.logLine(`shadowed-${index}`)));
     expect(lines.map(({ outcome, reason }) => [outcome, reason])).toEqual(Array(4).fill(['bypass', 'shadow']));
-    expect(lines.map(({ would }) => would).sort()).toEqual(['follower', 'follower', 'follower', 'leader']);
+    expect(lines.filter(({ would }) => would === 'leader')).toHaveLength(1);
+    expect(lines.filter(({ would }) => would === 'follower')).toHaveLength(3);
   });
 
   test('a flight that would have been ends with the exchange that would have led it', async () => {

@@ -58,7 +58,7 @@ describe.each(['attached', 'detached'] as const)('%s', (leg) => {
       }
     };
     await Promise.all(Array.from({ length: concurrency }, work));
-    expect([...statuses.keys()].sort()).toEqual([200, 204, 429]);
+    expect(new Set(statuses.keys())).toEqual(new Set([200, 204, 429]));
     await expectNoTrouble();
     expect(await shared.counted('coalesce_hits_total')).toBeGreaterThan(1_000);
   });
