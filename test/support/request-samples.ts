@@ -36,6 +36,13 @@ export function samplePolicy(changes: Partial<Policy> = {}): Policy {
     sampling: 'deterministic',
     tools: 'bypass',
     identity: 'keep',
+    key: {
+      include: [],
+      ignoreHeaders: [],
+      ignoreBody: [],
+      normalize: { collapseWhitespace: false, stripTimestamps: false, stripNonces: [] },
+    },
+    rollout: 100,
     maxWaiters: 32,
     lateJoin: { maxEvents: 1000, maxBytes: 1_048_576, maxAgeMs: 60_000 },
     deadlines: { firstByteMs: 600_000, idleMs: 300_000, totalMs: 1_800_000, waitMs: 900_000 },
@@ -57,6 +64,7 @@ export function sampleHead(changes: Partial<RequestHead> = {}): RequestHead {
     routeName: null,
     clusterName: null,
     metadata: () => undefined,
+    attribute: () => undefined,
     ...changes,
   };
 }

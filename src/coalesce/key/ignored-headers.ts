@@ -3,7 +3,9 @@
  * may change the answer, or say who asks.
  */
 
+import type { Profile } from '../profiles/profile.ts';
 import type { HeaderList } from '../request/head.ts';
+import { saysJson } from './content-type.ts';
 
 const telemetry = 'tells who made the request, with which library or in which trace; no answer depends on it';
 const sdk = 'counts and names what the SDK does; changes with its version and with every retry';
@@ -65,7 +67,6 @@ const ignoredNames: ReadonlyMap<string, string> = new Map([
   ['expect', hop],
   ['content-length', 'counts bytes, of which two spellings of one body have different numbers'],
   ['accept-encoding', 'the upstream call is made with identity, which every caller can read'],
-  ['content-type', checked],
   ['content-encoding', checked],
 ]);
 
@@ -97,13 +98,33 @@ const ignoredValues: ReadonlyMap<string, { readonly values: readonly string[]; r
   ['pragma', { values: ['no-cache'], why: 'as cache-control' }],
 ]);
 
+const signed = 'changes with every signature, and the tenant holds who signed';
+const byPolicy = 'the policy ignores it';
+
+export interface IgnoringOptions {
+  readonly profile: Profile;
+  /** Whether headers that only say who asks are left out. */
+  readonly ignoreIdentity: boolean;
+  /** Names in lower case that the policy ignores besides. */
+  readonly ignoreHeaders: readonly string[];
+  /** The tenant holds who signed the request. */
+  readonly isSigned: boolean;
+}
+
 /** The headers that are part of the key, in order. */
-export function keyedHeaders(headers: HeaderList): HeaderList {
-  return headers.filter(([name, value]) => whyIgnored(name, value) === null);
+export function keyedHeaders(headers: HeaderList, options: IgnoringOptions): HeaderList {
+  return headers.filter(([name, value]) => whyIgnored(name, value, options) === null);
 }
 
 /** Why a header does not count; null where it counts. `name` is lower case. */
-function whyIgnored(name: string, value: string): string | null {
+export function whyIgnored(name: string, value: string, options: IgnoringOptions): string | null {
+  const { profile, ignoreHeaders, isSigned } = options;
+  if (ignoreHeaders.includes(name)) return byPolicy;
+  if (isSigned && name === 'authorization') return signed;
+  if (profile.headers?.counted.some((header) => header.name === name)) return null;
+  const identity = profile.headers?.identity.find((header) => header.name === name);
+  if (identity !== undefined) return options.ignoreIdentity ? identity.why : null;
+  if (name === 'content-type') return saysJson(value) ? checked : null;
   const byName = ignoredNames.get(name);
   if (byName !== undefined) return byName;
   for (const [prefix, why] of ignoredPrefixes) if (name.startsWith(prefix)) return why;

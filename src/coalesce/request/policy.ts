@@ -7,8 +7,33 @@ export type TenantSource =
   | { readonly kind: 'header'; readonly name: string }
   | { readonly kind: 'query'; readonly name: string }
   | { readonly kind: 'metadata'; readonly namespace: string; readonly path: readonly string[] }
+  /** One of the `request_attributes` that Envoy sends. */
+  | { readonly kind: 'attribute'; readonly name: string }
   | { readonly kind: 'sigv4' }
   | { readonly kind: 'all'; readonly sources: readonly TenantSource[] };
+
+/** One more part of the key. */
+export type KeyInclude =
+  | { readonly kind: 'header'; readonly name: string }
+  | { readonly kind: 'metadata'; readonly namespace: string; readonly path: readonly string[] };
+
+/** How an operator changes what is in the key. */
+export interface KeyOptions {
+  readonly include: readonly KeyInclude[];
+  /** Names in lower case. */
+  readonly ignoreHeaders: readonly string[];
+  /** JSON Pointers, of which `*` as a whole step stands for every name or index. */
+  readonly ignoreBody: readonly string[];
+  readonly normalize: Normalize;
+}
+
+/** Which differences between the texts of messages do not count. */
+export interface Normalize {
+  readonly collapseWhitespace: boolean;
+  readonly stripTimestamps: boolean;
+  /** In the notation of `nonce-pattern.ts`. */
+  readonly stripNonces: readonly string[];
+}
 
 export interface LateJoin {
   /** Events of a `text/event-stream` that may have passed. */
@@ -37,6 +62,9 @@ export interface Policy {
   readonly sampling: 'deterministic' | 'seeded' | 'any';
   readonly tools: 'bypass' | 'allow';
   readonly identity: 'keep' | 'ignore';
+  readonly key: KeyOptions;
+  /** Per cent of the keys that are enforced; the rest is shadowed. Not in the epoch: raising it moves no key. */
+  readonly rollout: number;
   /** Callers of a flight beyond the first. */
   readonly maxWaiters: number;
   readonly lateJoin: LateJoin;
