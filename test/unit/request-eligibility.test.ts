@@ -44,7 +44,7 @@ describe('the head alone', () => {
     ['a path that ends alike', sampleHead({ path: '/my-v1/chat/completions' }), 'not_llm'],
     ['the endpoint in the query only', sampleHead({ path: '/x?/v1/chat/completions' }), 'not_llm'],
     ['batches of messages', sampleHead({ path: '/v1/messages/batches' }), 'not_llm'],
-    ['a token count', sampleHead({ path: '/v1/messages/count_tokens' }), 'not_llm'],
+    ['a job of embeddings', sampleHead({ path: '/v1beta/models/g:asyncBatchEmbedContent' }), 'not_llm'],
     ['an opt-out', withHeaders(['x-coalesce', 'never']), 'opt_out'],
     ['an opt-out in capitals', withHeaders(['x-coalesce', ' NEVER ']), 'opt_out'],
     ['an opt-out among other words', withHeaders(['x-coalesce', 'a'], ['x-coalesce', 'b, never']), 'opt_out'],
