@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HeaderList, RequestHead } from '../../src/coalesce/request/head.ts';
 import { judge } from '../../src/coalesce/request/eligibility.ts';
-import { openaiChat } from '../../src/coalesce/profiles/openai-chat.ts';
+import { openaiChat } from '../../src/coalesce/profiles/openai/chat.ts';
 import {
   claims,
   defaultSources,
