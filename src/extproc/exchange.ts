@@ -13,7 +13,7 @@ import type { RequestHead } from '../coalesce/request/head.ts';
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import type { Delivery } from '../coalesce/table/delivering.ts';
 import type { Decision, Redemption } from '../coalesce/table/joining.ts';
-import { captured, capturedBytes, capturedTrailers } from './capture.ts';
+import { captured, capturedBytes, capturedTrailers, passedOn } from './capture.ts';
 import { deliver } from './delivery.ts';
 import type {
   ExchangeCommand,
@@ -90,6 +90,7 @@ function onMessage(phase: ExchangePhase, message: EnvoyMessage): Step {
     case 'capturing':
       return onCapturedMessage(phase, message);
     case 'shadowed':
+      return passedOn(phase, message);
     case 'screening':
     case 'judging':
     case 'redeeming':

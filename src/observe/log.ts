@@ -29,7 +29,8 @@ export interface ExchangeEnd {
   readonly flight: string | null;
   /** Cut to 8 hex digits. */
   readonly key8: string | null;
-  readonly policy: string;
+  /** Null where no request's head came, or no ticket. */
+  readonly policy: string | null;
   /** Status of the answer, where it passed here. */
   readonly status: number | null;
   /** Of the answer's body, as far as they passed here. */

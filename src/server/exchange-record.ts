@@ -11,7 +11,7 @@ import type { Metrics } from '../observe/metrics.ts';
 
 export class ExchangeRecord {
   readonly #id: ExchangeId;
-  readonly #policy: string;
+  #policy: string | null = null;
   readonly #openedAt: number;
   #key8: string | null = null;
   #said: Readonly<Record<string, string>> = {};
@@ -22,15 +22,19 @@ export class ExchangeRecord {
   #firstByteAt: number | null = null;
   #handledMs = 0;
 
-  constructor(options: { id: ExchangeId; policy: string; openedAt: number }) {
+  constructor(options: { id: ExchangeId; openedAt: number }) {
     this.#id = options.id;
-    this.#policy = options.policy;
     this.#openedAt = options.openedAt;
   }
 
   /** Which filter an unnamed stream turned out to be. */
   get guessedFilter(): FilterName {
     return this.#role === null ? 'decide' : 'deliver';
+  }
+
+  /** By the name of its policy. */
+  governedBy(policy: string): void {
+    this.#policy = policy;
   }
 
   keyed(key: Key): void {
@@ -40,6 +44,7 @@ export class ExchangeRecord {
   boarded(redemption: Extract<Redemption, { kind: 'aboard' }>): void {
     this.#role = redemption.role;
     this.#flight = redemption.flight;
+    this.#policy = redemption.policy;
   }
 
   bytesPassed(count: number): void {

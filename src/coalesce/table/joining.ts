@@ -143,7 +143,13 @@ function newFlight(board: Board, arrival: Arrival, now: number): Flight {
 
 export type Redemption =
   /** The exchange waits; effects say when it gets something. */
-  | { readonly kind: 'aboard'; readonly flight: FlightId; readonly role: Caller['role']; readonly waitMs: number }
+  | {
+      readonly kind: 'aboard';
+      readonly flight: FlightId;
+      readonly role: Caller['role'];
+      readonly policy: string;
+      readonly waitMs: number;
+    }
   /** Unknown, used, expired, or made for another exchange. */
   | { readonly kind: 'unknown' };
 
@@ -166,7 +172,8 @@ export function redeem(
   else if (phase === 'releasing') releaseNext(board, flight, now);
   else if (phase === 'answering' || phase === 'landed')
     board.effects.push({ kind: 'wake', exchange: presented.exchange });
-  return { kind: 'aboard', flight: flight.id, role: caller.role, waitMs: Math.max(0, waitUntil - now) };
+  const { id, policy } = flight;
+  return { kind: 'aboard', flight: id, role: caller.role, policy: policy.name, waitMs: Math.max(0, waitUntil - now) };
 }
 
 /** A caller in deliver is gone: its client hung up, or its stream broke. */
