@@ -15,7 +15,11 @@ const signature = 'changes with every signature; the tenant holds what it proves
 const fetchMetadata = 'browsers and fetch libraries write it about themselves';
 const checked = 'a condition of coalescing: only one meaning ever gets this far';
 
-/** Exact names, each with the reason why it does not count. */
+/**
+ * Exact names, each with the reason why it does not count. Of Envoy's own headers many do: those of the original path and
+ * host, of the caller's kind (`internal`, `ip-tags`, the calling service) and of retries and timeouts may have chosen the
+ * answer.
+ */
 const ignoredNames: ReadonlyMap<string, string> = new Map([
   ['user-agent', telemetry],
   ['x-request-id', 'Envoy makes one for each request'],
@@ -33,10 +37,13 @@ const ignoredNames: ReadonlyMap<string, string> = new Map([
   ['x-datadog-origin', telemetry],
   ['x-datadog-tags', telemetry],
   ['x-cloud-trace-context', telemetry],
+  ['x-ot-span-context', telemetry],
+  ['grpc-trace-bin', telemetry],
   ['x-goog-api-client', sdk],
   ['x-amz-user-agent', sdk],
   ['amz-sdk-invocation-id', sdk],
   ['amz-sdk-request', sdk],
+  ['amz-sdk-retry', sdk],
   ['x-fern-language', sdk],
   ['x-fern-platform', sdk],
   ['x-fern-runtime', sdk],
@@ -56,7 +63,11 @@ const ignoredNames: ReadonlyMap<string, string> = new Map([
   ['x-envoy-attempt-count', proxy],
   ['x-envoy-expected-rq-timeout-ms', proxy],
   ['x-envoy-external-address', proxy],
-  ['x-envoy-decorator-operation', proxy],
+  ['x-envoy-decorator-operation', 'names a span of the trace'],
+  ['x-envoy-force-trace', 'has this request traced'],
+  ['x-envoy-is-timeout-retry', proxy],
+  ['x-envoy-peer-metadata', 'names the calling pod for the telemetry of a mesh; another one for each replica'],
+  ['x-envoy-peer-metadata-id', 'as x-envoy-peer-metadata'],
   ['date', hop],
   ['connection', hop],
   ['proxy-connection', hop],

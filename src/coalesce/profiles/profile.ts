@@ -31,10 +31,10 @@ export interface MemberRule {
 
 /** Something in the body that is a side effect, or state that the call makes or continues. */
 export type SideEffect =
-  /** A root member, but with values that do no harm; `absent` among them where its absence does none. */
+  /** A value, but for those that do no harm; `absent` among them where its absence does none. */
   | {
-      readonly kind: 'member';
-      readonly member: string;
+      readonly kind: 'value';
+      readonly path: JsonPath;
       readonly harmless: readonly ('absent' | 'null' | 'false')[];
       readonly why: string;
     }

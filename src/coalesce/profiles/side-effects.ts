@@ -3,7 +3,7 @@
  */
 
 import { kinds, type JsonDocument, type JsonNode } from '../key/json/document.ts';
-import { isText, memberOf, type RequestBody } from '../key/request-body.ts';
+import { isText, lookUp, memberOf, type RequestBody } from '../key/request-body.ts';
 import type { Profile, SideEffect } from './profile.ts';
 import { areToolsOff, toolsOffered } from './tools.ts';
 
@@ -15,20 +15,21 @@ export function hasSideEffects(body: RequestBody, profile: Profile, tools: 'bypa
   return tools === 'bypass' && offered === 'caller_runs' && !areToolsOff(body, profile.tools);
 }
 
-function occurs({ document, members }: RequestBody, effect: SideEffect): boolean {
+function occurs(body: RequestBody, effect: SideEffect): boolean {
+  if (effect.kind === 'value') return doesHarm(body, effect);
+  const { document, members } = body;
   const node = members.get(effect.member);
-  if (node === undefined) return effect.kind === 'member' && !effect.harmless.includes('absent');
-  switch (effect.kind) {
-    case 'member':
-      return !effect.harmless.some((word) => word !== 'absent' && document.kind(node) === kinds[word]);
-    case 'word':
-      return (
-        isText(document, node, effect.word) ||
-        itemsOf(document, node).some((item) => isText(document, item, effect.word))
-      );
-    case 'item':
-      return itemsOf(document, node).some((item) => isUnsafeItem(document, item, effect));
-  }
+  if (node === undefined) return false;
+  const items = document.kind(node) === kinds.array ? document.items(node) : [];
+  if (effect.kind === 'item') return items.some((item) => isUnsafeItem(document, item, effect));
+  return [node, ...items].some((value) => isText(document, value, effect.word));
+}
+
+function doesHarm(body: RequestBody, { path, harmless }: Extract<SideEffect, { kind: 'value' }>): boolean {
+  const node = lookUp(body, path);
+  if (node === 'ambiguous') return true;
+  if (node === 'absent') return !harmless.includes('absent');
+  return !harmless.some((word) => word !== 'absent' && body.document.kind(node) === kinds[word]);
 }
 
 function isUnsafeItem(
@@ -41,8 +42,4 @@ function isUnsafeItem(
   if (type === 'ambiguous') return true;
   if (type === 'absent' || document.kind(type) === kinds.null) return memberOf(document, item, unless) === 'absent';
   return types.some((unsafe) => isText(document, type, unsafe));
-}
-
-function itemsOf(document: JsonDocument, node: JsonNode): JsonNode[] {
-  return document.kind(node) === kinds.array ? document.items(node) : [];
 }

@@ -30,20 +30,20 @@ export const anthropicNames: KnownNames = knownNames(
 );
 
 export const anthropicSideEffects: readonly SideEffect[] = [
-  { kind: 'member', member: 'mcp_servers', harmless: ['absent', 'null'], why: 'calls servers of third parties' },
+  { kind: 'value', path: ['mcp_servers'], harmless: ['absent', 'null'], why: 'calls servers of third parties' },
   {
-    kind: 'member',
-    member: 'container',
+    kind: 'value',
+    path: ['container'],
     harmless: ['absent', 'null'],
     why: 'runs in a container that outlives the call',
   },
   {
-    kind: 'member',
-    member: 'thread',
+    kind: 'value',
+    path: ['thread'],
     harmless: ['absent', 'null'],
     why: 'continues a conversation that the server holds',
   },
-  { kind: 'member', member: 'fallback_credit_token', harmless: ['absent', 'null'], why: 'can be spent once' },
+  { kind: 'value', path: ['fallback_credit_token'], harmless: ['absent', 'null'], why: 'can be spent once' },
 ];
 
 /** Every other type is run by the server, or acts on the caller's machine. */

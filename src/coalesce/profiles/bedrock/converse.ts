@@ -44,7 +44,12 @@ export const bedrockConverse: Profile = {
   ),
   identity: [{ member: 'requestMetadata', why: 'filters the log of calls; no answer depends on it' }],
   // What a model takes beyond Bedrock's own members goes to it as it stands.
-  sideEffects: [],
+  sideEffects: ['mcp_servers', 'container'].map((member) => ({
+    kind: 'value',
+    path: ['additionalModelRequestFields', member],
+    harmless: ['absent', 'null'],
+    why: 'calls servers of third parties, or runs in a container that outlives the call',
+  })),
   tools: {
     lists: [
       toolSpecs('toolConfig', 'tools'),

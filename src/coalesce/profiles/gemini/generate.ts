@@ -9,11 +9,11 @@ const continued = 'goes on with a generation that the server holds';
 const delivered = 'writes the answer to a place of the caller';
 
 const sideEffects: readonly SideEffect[] = [
-  { kind: 'member', member: 'store', harmless: ['absent', 'null', 'false'], why: 'keeps the call in a log' },
-  { kind: 'member', member: 'continuationToken', harmless: ['absent', 'null'], why: continued },
-  { kind: 'member', member: 'continuation_token', harmless: ['absent', 'null'], why: continued },
-  { kind: 'member', member: 'generationOutputConfig', harmless: ['absent', 'null'], why: delivered },
-  { kind: 'member', member: 'generation_output_config', harmless: ['absent', 'null'], why: delivered },
+  { kind: 'value', path: ['store'], harmless: ['absent', 'null', 'false'], why: 'keeps the call in a log' },
+  { kind: 'value', path: ['continuationToken'], harmless: ['absent', 'null'], why: continued },
+  { kind: 'value', path: ['continuation_token'], harmless: ['absent', 'null'], why: continued },
+  { kind: 'value', path: ['generationOutputConfig'], harmless: ['absent', 'null'], why: delivered },
+  { kind: 'value', path: ['generation_output_config'], harmless: ['absent', 'null'], why: delivered },
 ];
 
 const tokens: TokenPlaces = {

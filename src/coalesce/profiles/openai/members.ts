@@ -40,8 +40,8 @@ export function withVllm(...lines: readonly string[]): KnownNames {
 
 /** vLLM's members that move state between its engines. */
 export const transfers: readonly SideEffect[] = ['kv_transfer_params', 'ec_transfer_params'].map((member) => ({
-  kind: 'member',
-  member,
+  kind: 'value',
+  path: [member],
   harmless: ['absent', 'null'],
   why: 'moves cached state between engines',
 }));

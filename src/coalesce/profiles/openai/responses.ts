@@ -48,16 +48,16 @@ export const openaiResponses: Profile = {
   root: responsesRoot,
   identity: [],
   sideEffects: [
-    { kind: 'member', member: 'store', harmless: ['false'], why: 'keeps the response; true when absent' },
+    { kind: 'value', path: ['store'], harmless: ['false'], why: 'keeps the response; true when absent' },
     {
-      kind: 'member',
-      member: 'previous_response_id',
+      kind: 'value',
+      path: ['previous_response_id'],
       harmless: ['absent', 'null'],
       why: 'continues a conversation that the server holds',
     },
-    { kind: 'member', member: 'conversation', harmless: ['absent', 'null'], why: 'adds to a conversation' },
-    { kind: 'member', member: 'background', harmless: ['absent', 'null', 'false'], why: 'makes a job' },
-    { kind: 'member', member: 'context_management', harmless: ['absent', 'null'], why: 'rewrites kept state' },
+    { kind: 'value', path: ['conversation'], harmless: ['absent', 'null'], why: 'adds to a conversation' },
+    { kind: 'value', path: ['background'], harmless: ['absent', 'null', 'false'], why: 'makes a job' },
+    { kind: 'value', path: ['context_management'], harmless: ['absent', 'null'], why: 'rewrites kept state' },
     {
       kind: 'item',
       member: 'input',
