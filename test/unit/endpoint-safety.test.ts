@@ -6,6 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { knownProfiles, profileOf } from '../../src/coalesce/profiles/known-profiles.ts';
 import { samplePath } from '../../src/coalesce/profiles/path-pattern.ts';
+import type { Policy } from '../../src/coalesce/request/policy.ts';
 import { sampleBody, keyOrReason, sampleHead } from '../support/request-samples.ts';
 import { casePolicy, headOf, readCases, resultOf, samples } from '../support/endpoint-cases.ts';
 
@@ -14,14 +15,35 @@ type SafetyRow = readonly [sample: string, also: string, result: string];
 const safety = readCases<readonly SafetyRow[]>('safety.yaml');
 const never = readCases<readonly string[]>('never.yaml');
 
-function outcomeOf(sample: string, also: string): string {
-  const result = resultOf(sample, { also });
-  return /^[0-9a-f]{64}$/.test(result) ? 'eligible' : result;
+const anyKey = /^[0-9a-f]{64}$/;
+
+function outcomeOf(sample: string, also: string, policy = casePolicy()): string {
+  const result = resultOf(sample, { also }, policy);
+  return anyKey.test(result) ? 'eligible' : result;
 }
 
 describe('a call', () => {
   it.each(safety)('to %s with %s: %s', (sample, also, result) => {
     expect(outcomeOf(sample, also)).toBe(result);
+  });
+});
+
+describe('where the policy bypasses tools, a call', () => {
+  it.each(readCases<readonly SafetyRow[]>('tools.yaml'))('to %s with %s: %s', (sample, also, result) => {
+    expect(outcomeOf(sample, also, casePolicy({ tools: 'bypass' }))).toBe(result);
+  });
+});
+
+type SamplingRow = readonly [sample: string, members: string, weakest: Policy['sampling']];
+
+describe('determinism', () => {
+  const levels = ['deterministic', 'seeded', 'any'] as const;
+
+  it.each(readCases<readonly SamplingRow[]>('sampling.yaml'))('of %s with %s: %s', (sample, members, weakest) => {
+    const results = levels.map((sampling) => resultOf(sample, { members }, casePolicy({ sampling })));
+    const expected = levels.map((level) => levels.indexOf(level) >= levels.indexOf(weakest));
+    expect(results.map((result) => result !== 'nondeterministic')).toEqual(expected);
+    expect(results.at(-1)).toMatch(anyKey);
   });
 });
 
