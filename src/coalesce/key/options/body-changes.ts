@@ -3,6 +3,7 @@
  * upstream gets the leader's bytes.
  */
 
+import type { Profile } from '../../profiles/profile.ts';
 import type { KeyOptions } from '../../request/policy.ts';
 import type { JsonNode } from '../json/document.ts';
 import type { RequestBody } from '../request-body.ts';
@@ -21,11 +22,18 @@ export interface BodyChanges {
 export const noChanges: BodyChanges = { leftOut: new Set(), texts: new Map() };
 
 /** The changes that a policy's options make to this body. */
-export function bodyChanges(body: RequestBody, { ignoreBody, normalize }: KeyOptions): BodyChanges {
+export function bodyChanges(
+  body: RequestBody,
+  { ignoreBody, normalize }: KeyOptions,
+  { model, stream }: Pick<Profile, 'model' | 'stream'>,
+): BodyChanges {
   const normalized = normalizer(normalize);
   if (ignoreBody.length === 0 && normalized === null) return noChanges;
+  // An operator's endpoint has a member of its own for each of these.
+  const kept = [model, stream].map((place) => (place.from === 'body' ? place.member : null));
+  const pointers = ignoreBody.map((text) => parsePointer(text) ?? []).filter(([first = null]) => !kept.includes(first));
   return {
-    leftOut: new Set(ignoreBody.flatMap((pointer) => nodesAt(body, parsePointer(pointer) ?? []))),
+    leftOut: new Set(pointers.flatMap((pointer) => nodesAt(body, pointer))),
     texts: normalized === null ? noChanges.texts : normalizedTexts(body, normalized),
   };
 }
