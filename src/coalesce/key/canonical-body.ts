@@ -50,9 +50,26 @@ function streamText({ profile, stream }: CanonicalOptions): string | null {
 
 type NamedNode = readonly [name: string, value: JsonNode];
 
-/** In place. */
+/** Up to this many members, sorting by insertion is cheaper than a call. */
+const FEW_MEMBERS = 8;
+
+/** In place. No two have one name. */
 function sortByName(members: NamedNode[]): NamedNode[] {
-  return members.sort(([left], [right]) => (left < right ? -1 : 1));
+  if (members.length > FEW_MEMBERS) return members.sort(([left], [right]) => (left < right ? -1 : 1));
+  for (let index = 1; index < members.length; index += 1) moveDown(members, index);
+  return members;
+}
+
+/** Moves one member to its place among those before it, which are sorted. */
+function moveDown(members: NamedNode[], index: number): void {
+  const member = members[index];
+  if (member === undefined) return;
+  let place = index;
+  for (let before = members[place - 1]; before !== undefined && before[0] > member[0]; before = members[place - 1]) {
+    members[place] = before;
+    place -= 1;
+  }
+  members[place] = member;
 }
 
 class Writer {
@@ -63,7 +80,7 @@ class Writer {
   constructor(document: JsonDocument, changes: BodyChanges) {
     this.document = document;
     this.changes = changes;
-    this.sink = new ByteSink(document.bytes.length + 32);
+    this.sink = new ByteSink(document.bytes);
   }
 
   /** `extra` is a member that is written last as it stands. */
@@ -136,23 +153,23 @@ class Writer {
     const end = document.after(object);
     const members: NamedNode[] = [];
     for (let name = object + 1; name < end; name = document.after(name + 1))
-      if (!this.changes.leftOut.has(name + 1)) members.push([document.text(name), name + 1]);
+      if (!this.changes.leftOut.has(name + 1)) members.push([document.name(name), name + 1]);
     this.envelope(sortByName(members), envelope, null);
   }
 
   private string(node: JsonNode): void {
     const { document, sink, changes } = this;
-    const text = changes.texts.get(node);
+    const text = changes.texts.size === 0 ? undefined : changes.texts.get(node);
     if (text !== undefined) return sink.text(JSON.stringify(text));
     const start = document.start(node);
     const end = document.end(node);
-    sink.byte(QUOTE);
-    if (document.kind(node) === kinds.plainString) sink.copy(document.bytes, start, end);
-    else writeString(sink, document.bytes, { start, end });
+    if (document.kind(node) === kinds.plainString) return sink.copy(start - 1, end + 1);
+    sink.copy(start - 1, start);
+    writeString(sink, document.bytes, { start, end });
     sink.byte(QUOTE);
   }
 
   private raw(node: JsonNode): void {
-    this.sink.copy(this.document.bytes, this.document.start(node), this.document.end(node));
+    this.sink.copy(this.document.start(node), this.document.end(node));
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Buffer } from 'node:buffer';
+import { NameTable } from './name-table.ts';
 import { decodeString } from './string.ts';
 
 /** Position of a value (or of a member's name, which is a string) on the tape. */
@@ -37,10 +38,12 @@ export class JsonDocument {
   readonly root: JsonNode = 0;
   readonly bytes: Buffer;
   private readonly tape: Int32Array;
+  private readonly names: NameTable;
 
   constructor(bytes: Buffer, tape: Int32Array) {
     this.bytes = bytes;
     this.tape = tape;
+    this.names = new NameTable(bytes);
   }
 
   kind(node: JsonNode): JsonKind {
@@ -75,6 +78,12 @@ export class JsonDocument {
     const isPlain = this.kind(node) === kinds.plainString;
     if (isPlain) return this.bytes.toString('utf8', this.start(node), this.end(node));
     return decodeString(this.bytes, this.start(node), this.end(node));
+  }
+
+  /** As `text`, for strings that are likely to be said again. */
+  name(node: JsonNode): string {
+    const isPlain = this.kind(node) === kinds.plainString;
+    return isPlain ? this.names.text(this.start(node), this.end(node)) : this.text(node);
   }
 
   /** An array's items, in order. */

@@ -78,14 +78,24 @@ export function decodeString(bytes: Buffer, start: number, end: number): string 
 /** Writes what stands between the quotes: raw UTF-8, and escapes only where JSON demands them, each in one spelling. */
 export function writeString(sink: ByteSink, bytes: Buffer, { start, end }: { start: number; end: number }): void {
   let position = start;
-  for (;;) {
-    const run = Math.min(scanPlain(bytes, position), end);
-    sink.copy(bytes, position, run);
+  while (position < end) {
+    const run = scanCanonical(bytes, position, end);
+    sink.copy(position, run);
     if (run === end) return;
+    sink.text(spellCodePoint(codePointAt(bytes, run)));
     position = run + escapeLength(bytes, run);
-    if (isCanonicalEscape(bytes[run + 1])) sink.copy(bytes, run, position);
-    else writeCodePoint(sink, codePointAt(bytes, run));
   }
+}
+
+/** Offset of the first escape that is not the canonical one for its character; `end` where there is none. */
+function scanCanonical(bytes: Buffer, start: number, end: number): number {
+  let position = start;
+  while (position < end) {
+    if (bytes[position] !== BACKSLASH) position += 1;
+    else if (isCanonicalEscape(bytes[position + 1])) position += 2;
+    else return position;
+  }
+  return end;
 }
 
 /** Every short escape but the solidus's is the canonical one for its character. */
@@ -93,8 +103,8 @@ function isCanonicalEscape(letter: number | undefined): boolean {
   return letter !== LOWER_U && letter !== SOLIDUS;
 }
 
-function writeCodePoint(sink: ByteSink, code: number): void {
-  sink.text(canonicalEscapes.get(code) ?? String.fromCodePoint(code));
+function spellCodePoint(code: number): string {
+  return canonicalEscapes.get(code) ?? String.fromCodePoint(code);
 }
 
 /** Offset after the escape at `start`; -1 where it is none, or one half of a surrogate pair. */
