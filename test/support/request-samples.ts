@@ -86,15 +86,20 @@ export const sampleBody: Readonly<Record<string, unknown>> = {
 };
 
 /** Screens and judges as the processor does. A body that is no text and no bytes is written as JSON. */
-export function decide(head: RequestHead, body: unknown, policy: Policy = samplePolicy()): Verdict {
+export function decide(
+  head: RequestHead,
+  body: unknown,
+  policy: Policy = samplePolicy(),
+  key: Uint8Array = secret,
+): Verdict {
   const screening = screen(head, { policy, maxRequestBytes });
   if (screening.kind === 'bypass') return screening;
-  return judge({ head, body: toBytes(body), profile: screening.profile }, { policy, secret });
+  return judge({ head, body: toBytes(body), profile: screening.profile }, { policy, secret: key });
 }
 
 /** The key, or the reason for a bypass. */
-export function keyOrReason(head: RequestHead, body: unknown, policy?: Policy): string {
-  const verdict = decide(head, body, policy);
+export function keyOrReason(head: RequestHead, body: unknown, policy?: Policy, key?: Uint8Array): string {
+  const verdict = decide(head, body, policy, key);
   return verdict.kind === 'eligible' ? verdict.key : verdict.reason;
 }
 

@@ -98,14 +98,16 @@ function placeOf(documents: Two<JsonDocument>, nodes: Two<JsonNode>, path: strin
   const [left, right] = [documents[0].kind(nodes[0]), documents[1].kind(nodes[1])];
   if (left !== right || left < kinds.array) return scalarsDiffer(documents, nodes, path);
   const [ours, theirs] = [childrenOf(documents[0], nodes[0]), childrenOf(documents[1], nodes[1])];
+  const [inLeft, inRight] = [ours, theirs].map((children) => new Set(children.map(({ name }) => name)));
   for (const [index, one] of ours.entries()) {
     const other = theirs[index];
-    if (other === undefined) return `${path}/${one.name}: only in the first`;
-    if (one.name !== other.name) return `${path}: member ${one.name} against ${other.name}`;
+    if (inRight?.has(one.name) !== true) return `${path}/${one.name}: only in the first`;
+    if (other === undefined || inLeft?.has(other.name) !== true) break;
+    if (one.name !== other.name) return `${path}: the order of ${one.name} and ${other.name}`;
     const inner = placeOf(documents, [one.value, other.value], `${path}/${one.name}`);
     if (inner !== null) return inner;
   }
-  const more = theirs[ours.length];
+  const more = theirs.find(({ name }) => inLeft?.has(name) !== true);
   return more === undefined ? null : `${path}/${more.name}: only in the second`;
 }
 

@@ -2,7 +2,7 @@
 import type { HeaderList } from '../../coalesce/request/head.ts';
 import type { PlainRequest } from './requests.ts';
 
-const REQUEST_LINE = /^([A-Za-z-]+) (\S+)(?: HTTP\/[\d.]+)?$/;
+const REQUEST_LINE = /^([A-Za-z-]+) ((?:\/|https?:\/\/)\S*)(?: HTTP\/[\d.]+)?$/;
 
 /** Throws with what is wrong. */
 export function readHttp(content: Buffer): PlainRequest {

@@ -3,7 +3,7 @@ import { isCredentialHeader } from '../../coalesce/key/options/credential-header
 import { isSecret, splitPath } from '../../coalesce/key/query.ts';
 import type { Policy, TenantSource } from '../../coalesce/request/policy.ts';
 
-const longestShown = 48;
+const longestShown = 32;
 const beginningShown = 12;
 
 /** A header's value as it may be shown under this policy. */

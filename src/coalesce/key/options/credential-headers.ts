@@ -20,7 +20,11 @@ const identityNames: ReadonlySet<string> = new Set([
 const CREDENTIAL_WORDS =
   /(?:^|[-_])(?:authorization|authentication|auth|api-?key|apikey|access-?key|token|secret|password|passwd|credentials?|signature|jwt|cookie|session)(?:$|[-_])/;
 
+/** Keys that open nothing. */
+const HARMLESS_KEY = /(?:idempotency|cache|rout(?:e|ing)|shard|partition)-key$/;
+
 /** Whether a header of this name (in lower case) proves or tells who asks. In doubt it does. */
 export function isCredentialHeader(name: string): boolean {
-  return identityNames.has(name) || CREDENTIAL_WORDS.test(name);
+  if (identityNames.has(name) || CREDENTIAL_WORDS.test(name)) return true;
+  return /(?:^|[-_])key$/.test(name) && !HARMLESS_KEY.test(name);
 }
