@@ -111,7 +111,7 @@ export function examine({ head, body, profile }: JudgedRequest, { policy, secret
   if (model === null || stream === null) return bypass('unparseable');
   const objection = objectionTo(read, profile, policy);
   if (objection !== null) return bypass(objection);
-  const changes = bodyChanges(read, policy.key);
+  const changes = bodyChanges(read, policy.key, profile);
   const ignoreIdentity = policy.identity === 'ignore';
   const canonical = canonicalBody(read, { profile, stream, ignoreIdentity, changes });
   const parts = keyParts({ head, tenancy, policy, profile, ignoreIdentity, body: canonical });
