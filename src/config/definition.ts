@@ -70,18 +70,6 @@ export interface ConfigContent extends Omit<Config, 'secret' | 'policies'> {
   readonly secretFile: string | null;
 }
 
-/** Names of the public interface that this version does not have. */
-export const unsupportedKeys: ReadonlySet<string> = new Set([
-  'retry',
-  'negative_cache',
-  'shadow',
-  'tls',
-  'redis',
-  'tracing',
-  'prices',
-  'admission.scope',
-]);
-
 export const leastSecretBytes = 32;
 
 const second = 1000;

@@ -102,5 +102,10 @@ function normalised(body: RequestBody, { key: { normalize } }: Policy): Omit<Ign
   if (stripNonces.length > 0) noise.push('nonces');
   const count = messageTexts(body).length;
   if (noise.length === 0 || count === 0) return [];
-  return [{ name: `${noise.join(', ')} in ${count} ${count === 1 ? 'text' : 'texts'}`, why: 'the policy normalises the texts of messages' }];
+  return [
+    {
+      name: `${noise.join(', ')} in ${count} ${count === 1 ? 'text' : 'texts'}`,
+      why: 'the policy normalises the texts of messages',
+    },
+  ];
 }

@@ -1,6 +1,6 @@
 /** One HTTP/1.1 request as text, as a person or a proxy writes it down: lines may end with LF alone. */
 import type { HeaderList } from '../../coalesce/request/head.ts';
-import type { PlainRequest } from './requests.ts';
+import type { PlainRequest } from './plain-request.ts';
 
 const REQUEST_LINE = /^([A-Za-z-]+) ((?:\/|https?:\/\/)\S*)(?: HTTP\/[\d.]+)?$/;
 

@@ -3,6 +3,7 @@
  * or lines of those. Makes of each what Envoy would have shown to the processor.
  */
 import type { HeaderList, RequestHead } from '../../coalesce/request/head.ts';
+import type { PlainRequest } from './plain-request.ts';
 import { readHttp } from './raw-http.ts';
 
 export interface CapturedRequest {
@@ -14,18 +15,6 @@ export interface CapturedRequest {
 
 /** A whole URL: its authority, and its path and query as they stand. */
 const ABSOLUTE = /^https?:\/\/([^/?#]*)([^#]*)/i;
-
-/** A request before it is looked at as Envoy does. */
-export interface PlainRequest {
-  readonly method: string;
-  /** Path and query, or a whole URL. */
-  readonly target: string;
-  readonly headers: HeaderList;
-  readonly body: Buffer;
-  readonly authority?: string;
-  readonly metadata?: unknown;
-  readonly attributes?: unknown;
-}
 
 /** All requests of a file; throws with what is wrong with it. */
 export function readRequests(content: Buffer, file: string): CapturedRequest[] {

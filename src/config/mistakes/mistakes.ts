@@ -4,8 +4,8 @@
  */
 import type { z } from 'zod';
 
-import { unsupportedKeys } from '../definition.ts';
 import { nearestKey } from './keys.ts';
+import { unsupportedKeys } from './unsupported-keys.ts';
 import { shown } from '../values/scalars.ts';
 
 /** One mistake, at its place in a file. */

@@ -31,7 +31,9 @@ function plainPart(value: unknown): Part {
   if (value === undefined || value === null) return value === null ? ['null'] : null;
   if (typeof value === 'string') return ['text', value];
   if (Array.isArray(value)) return ['list', value.map(plainPart)];
-  if (typeof value !== 'object') return [typeof value, String(value)];
+  if (typeof value === 'number' || typeof value === 'boolean') return [typeof value, String(value)];
+  // Plain values hold nothing else.
+  if (typeof value !== 'object') return null;
   const members = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return ['object', members.map(([name, member]) => [name, plainPart(member)])];
 }

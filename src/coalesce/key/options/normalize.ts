@@ -11,10 +11,7 @@ import { stripNonces } from './nonce-stripper.ts';
  * What stands for something that was stripped, so that a text with it and one without stay two. A lone surrogate: no body
  * that is read can hold one.
  */
-export const stripped: { readonly timestamp: string; readonly nonce: string } = {
-  timestamp: '\ud800',
-  nonce: '\ud801',
-};
+const stripped = { timestamp: '\ud800', nonce: '\ud801' };
 
 /**
  * RFC 3339, section 5.6, with a space for the T as its note allows. The digits of a fraction are bounded, and two starts
