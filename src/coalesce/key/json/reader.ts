@@ -20,6 +20,10 @@ export type JsonReading =
 /** Containers within containers, the root included. */
 const MAX_DEPTH = 128;
 
+/** The tape begins with room for a node in every 32 bytes, and grows. */
+const FEWEST_NODES = 32;
+const BYTES_PER_NODE_LOG2 = 5;
+
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const OPEN_ARRAY = 0x5b;
@@ -43,7 +47,7 @@ export function readJson(bytes: Uint8Array): JsonReading {
 class Reader {
   private readonly bytes: Buffer;
   private position = 0;
-  private tape: Int32Array = new Int32Array(256 * SLOTS_PER_NODE);
+  private tape: Int32Array;
   private document: JsonDocument;
   private nodes = 0;
   /** The containers that are open, outermost first. */
@@ -52,6 +56,7 @@ class Reader {
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
+    this.tape = new Int32Array(Math.max(FEWEST_NODES, bytes.length >> BYTES_PER_NODE_LOG2) * SLOTS_PER_NODE);
     this.document = new JsonDocument(bytes, this.tape);
   }
 
