@@ -1,7 +1,7 @@
 /**
  * Measures three ways to read and write ext_proc messages: the project's own codec, google-protobuf's reader and writer driven
  * by hand, and the codec that proto-loader makes. Prints a table in Markdown; docs/decisions/0001-wire-codec.md has its
- * conclusions. Run: `npx tsc -p tsconfig.tools.json && node .build/bench/codec.js`.
+ * conclusions. Run: `npm run bench -- --codec`.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { cpus } from 'node:os';

@@ -13,6 +13,8 @@ import { createLog, type Log } from './observe/log.ts';
 import { ListenError } from './server/grpc-server.ts';
 import { startService } from './server/serve.ts';
 
+const FLUSH_LIMIT_MS = 1_000;
+
 const readFile = (path: string): Buffer => readFileSync(path);
 
 await run(process.argv.slice(2));
@@ -83,7 +85,8 @@ async function untilStopped(config: Config, log: Log): Promise<void> {
 
 async function exit(log: Log, exitCode: number): Promise<void> {
   log.stopped(exitCode);
-  await log.flush();
+  // Whoever reads the log may have stalled: the exit does not wait for that.
+  await Promise.race([log.flush(), new Promise((resolve) => setTimeout(resolve, FLUSH_LIMIT_MS))]);
   process.exit(exitCode);
 }
 

@@ -84,7 +84,7 @@ async function run(configPath: string, folder: string): Promise<Child> {
   const child = await startChild({
     name: 'the processor',
     command: process.execPath,
-    args: ['--enable-source-maps', join(repositoryRoot, 'dist', 'main.js'), 'serve', '--config', configPath],
+    args: [join(repositoryRoot, 'dist', 'main.js'), 'serve', '--config', configPath],
     logBase: join(folder, 'processor'),
   });
   const isOwn = (line: Record<string, unknown>): boolean => line['event'] === 'listening' && line['pid'] === child.pid;

@@ -1,6 +1,6 @@
 /**
- * The policy that Envoy names or spells out per filter or route, in the gRPC metadata `x-coalesce-policy`. Read with the
- * pieces of the file's definition; what it does not say comes from the base policy.
+ * The policy that Envoy names or spells out per filter or route, in the gRPC metadata `x-coalesce-policy`. Read with
+ * the pieces of the file's definition; what it does not say comes from the base policy.
  */
 import { z } from 'zod';
 

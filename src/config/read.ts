@@ -1,6 +1,6 @@
 /**
- * From the text of a configuration file to a `Config`, or to every mistake in it at once. Files are read by the caller's
- * function.
+ * From the text of a configuration file to a `Config`, or to every mistake in it at once. Files are read by the
+ * caller's function.
  */
 import { inconsistencies, inconsistenciesOfPolicy } from './consistency.ts';
 import { knownKeys, leastSecretBytes, parseContent } from './definition.ts';

@@ -5,15 +5,25 @@ import type { ExchangeCommand, ExchangePhase, Step } from './exchange-phase.ts';
 import { answerHeadOf, leaderCacheStatus } from './headers.ts';
 import type { EnvoyMessage, Reply } from './wire.ts';
 
+/**
+ * The length goes: a client that counts its bytes would hang up before our reply to the end has reached Envoy, which takes
+ * that for a caller who left.
+ */
+const withBody = { mode: { captureResponse: true }, removeHeaders: ['content-length'] } as const;
+
 type Message<Kind extends EnvoyMessage['kind']> = Extract<EnvoyMessage, { kind: Kind }>;
 
-/** Passes the head on, with our `cache-status`. */
+/**
+ * Passes the head on, with our `cache-status`, and asks for what follows it. Not before: an exchange that is bypassed after
+ * its body was read may be answered before Envoy has seen our stream's end, and a body that is to be sent to us loses its
+ * `content-length`.
+ */
 export function captured(flight: FlightId, message: Message<'responseHeaders'>): Step {
   const { endOfStream } = message;
   const head = answerHeadOf(message);
   const setHeaders = leaderCacheStatus(message.headers);
   const commands: ExchangeCommand[] = [
-    { kind: 'reply', reply: { kind: 'continueResponseHeaders', setHeaders } },
+    { kind: 'reply', reply: { kind: 'continueResponseHeaders', setHeaders, ...(endOfStream ? {} : withBody) } },
     { kind: 'answerBegan', flight, head, endOfStream },
   ];
   return endOfStream ? led(commands) : { phase: { phase: 'capturing', flight }, commands };

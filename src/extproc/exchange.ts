@@ -43,7 +43,7 @@ export function advance(phase: ExchangePhase, event: ExchangeEvent): Step {
     case 'redeemed':
       return phase.phase === 'redeeming' ? onRedeemed(event.redemption) : outOfPlace(phase);
     case 'woken':
-      return phase.phase === 'waiting' || phase.phase === 'streaming' ? pullNext(phase) : outOfPlace(phase);
+      return onWoken(phase);
     case 'pulled':
       return onPulled(phase, event.delivery);
     case 'promoted':
@@ -63,8 +63,10 @@ function reply(reply: Reply): ExchangeCommand {
   return { kind: 'reply', reply };
 }
 
-function pullNext(phase: ExchangePhase): Step {
-  return { phase, commands: [{ kind: 'pull' }] };
+/** A wake that waited for the stream to take more may find the exchange promoted. */
+function onWoken(phase: ExchangePhase): Step {
+  if (phase.phase === 'waiting' || phase.phase === 'streaming') return { phase, commands: [{ kind: 'pull' }] };
+  return phase.phase === 'leading' || phase.phase === 'capturing' ? { phase, commands: [] } : outOfPlace(phase);
 }
 
 /** Says the last word and ends the stream in order. */
@@ -118,7 +120,8 @@ function onScreened(head: RequestHead, event: { screening: Screening; capture: b
     const metadata = { outcome: 'bypass', reason: screening.reason };
     return over('bypassed', reply({ kind: 'continueRequestHeaders', metadata }));
   }
-  const mode = { requestBody: screening.body, captureResponse: event.capture };
+  // The head alone: what is to come behind it is asked for when it is there.
+  const mode = { requestBody: screening.body, captureResponse: false, responseHeadersOnly: event.capture };
   return {
     phase: { phase: 'bodyAwaited', head, profile: screening.profile },
     commands: [reply({ kind: 'continueRequestHeaders', mode })],
@@ -205,7 +208,7 @@ function extensionMs(waitMs: number): number {
 
 function onPromoted(flight: FlightId): Step {
   const metadata = { outcome: 'leader', flight };
-  const mode = { captureResponse: true };
+  const mode = { captureResponse: false, responseHeadersOnly: true };
   return {
     phase: { phase: 'leading', flight },
     commands: [reply({ kind: 'continueRequestHeaders', metadata, mode, ...withIdentityEncoding })],

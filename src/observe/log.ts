@@ -186,8 +186,11 @@ function toStdout(): DestinationStream {
     maxLength: 8 * 2 ** 20,
     periodicFlush: 200,
   });
-  // Without a listener a full disk would end the process in the middle of its exchanges; there is nowhere to report it.
-  destination.on('error', () => undefined);
+  // Unheard, a full disk would end the process in the middle of its exchanges; there is nowhere to report it. At the
+  // exit of the process sonic-boom's `flushSync` retries such an error for ever.
+  destination.on('error', () => {
+    destination.flushSync = () => undefined;
+  });
   return destination;
 }
 

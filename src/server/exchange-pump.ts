@@ -79,11 +79,11 @@ export class ExchangePump {
 
   #onMessage(message: EnvoyMessage): void {
     if (message.kind === 'malformed') this.#board.log.streamMalformed(this.#terms.filter ?? 'unnamed', message.why);
-    const startedAt = this.#board.now();
+    const decides = message.kind === 'requestHeaders' || message.kind === 'requestBody';
+    if (decides) this.#record.messageBegan(this.#board.now());
     this.receive({ kind: 'messageReceived', message });
     this.#board.settle();
-    if (message.kind === 'requestHeaders' || message.kind === 'requestBody')
-      this.#record.handled(startedAt, this.#board.now());
+    if (decides) this.#record.messageHandled(this.#board.now());
   }
 
   #step(event: ExchangeEvent): void {

@@ -21,6 +21,7 @@ export class ExchangeRecord {
   #bytes = 0;
   #firstByteAt: number | null = null;
   #handledMs = 0;
+  #messageBeganAt: number | null = null;
 
   constructor(options: { id: ExchangeId; openedAt: number }) {
     this.#id = options.id;
@@ -51,9 +52,19 @@ export class ExchangeRecord {
     this.#bytes += count;
   }
 
-  /** Time that one of the request's messages took here. */
-  handled(startedAt: number, endedAt: number): void {
-    this.#handledMs += endedAt - startedAt;
+  /** One of the request's messages came: its time here counts as the decision's. */
+  messageBegan(now: number): void {
+    this.#messageBeganAt = now;
+  }
+
+  /** It was dealt with, unless the exchange ended with it. */
+  messageHandled(now: number): void {
+    this.#handledMs += this.#timeOfMessage(now);
+    this.#messageBeganAt = null;
+  }
+
+  #timeOfMessage(now: number): number {
+    return this.#messageBeganAt === null ? 0 : now - this.#messageBeganAt;
   }
 
   replied(reply: Reply, now: number): void {
@@ -73,7 +84,7 @@ export class ExchangeRecord {
     if (end.filter === 'decide' && outcome !== null) {
       sinks.metrics.countDecision(outcome);
       if (outcome === 'bypass' && bypassed !== null) sinks.metrics.countBypass(bypassed);
-      sinks.metrics.observeDecision(this.#handledMs);
+      sinks.metrics.observeDecision(this.#handledMs + this.#timeOfMessage(end.now));
     }
     sinks.log.exchangeEnded({
       id: String(this.#id),

@@ -32,7 +32,7 @@ export class ListenError extends Error {
 export interface GrpcServer {
   /** As bound, with real ports. */
   readonly addresses: readonly string[];
-  /** Takes no new connections and waits `graceMs` for open streams; then cuts them. */
+  /** Takes no new connections and waits for open streams, `graceMs` at most. */
   readonly close: (graceMs: number) => Promise<void>;
 }
 
@@ -109,10 +109,13 @@ async function bind(server: Server, address: Address): Promise<string> {
   }
 }
 
+/** grpc-js forgets its sessions where channelz is off, and `forceShutdown` ends none: who is left goes with the process. */
 async function close(server: Server, graceMs: number): Promise<void> {
-  const limit = setTimeout(() => server.forceShutdown(), graceMs);
   await new Promise<void>((resolve) => {
-    server.tryShutdown(() => resolve());
+    const limit = setTimeout(resolve, graceMs);
+    server.tryShutdown(() => {
+      clearTimeout(limit);
+      resolve();
+    });
   });
-  clearTimeout(limit);
 }

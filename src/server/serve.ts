@@ -87,6 +87,7 @@ async function drain(parts: { board: Switchboard; health: HealthState; grpc: Grp
     await new Promise((resolve) => setTimeout(resolve, DRAIN_CHECK_MS));
   }
   log.drainEnded(board.totals.flights, board.now() - startedAt);
+  board.breakOffFlights();
   await grpc.close(CLOSE_GRACE_MS);
 }
 

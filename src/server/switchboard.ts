@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 
 import type { ExchangeId, FlightId, Ticket } from '../coalesce/flight/flight.ts';
 import type { Profile } from '../coalesce/profiles/profile.ts';
-import type { Command, Effect, Fact } from '../coalesce/table/effects.ts';
+import type { Command, Effect } from '../coalesce/table/effects.ts';
 import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
 import type { Config } from '../config/definition.ts';
 import { answerHeadOf } from '../extproc/headers.ts';
@@ -104,6 +104,12 @@ export class Switchboard {
     this.#setTimer();
   }
 
+  /** Ends what did not end in time before the process does. */
+  breakOffFlights(): void {
+    this.table.breakOffAll(this.now());
+    this.settle();
+  }
+
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#egress?.close();
@@ -146,6 +152,12 @@ export class Switchboard {
       case 'cancelCall':
         this.#egress?.cancel(effect.flight);
         return;
+      case 'holdCall':
+        this.#egress?.hold(effect.flight);
+        return;
+      case 'resumeCall':
+        this.#egress?.resume(effect.flight);
+        return;
       default:
         countFact(effect, this);
     }
@@ -187,5 +199,3 @@ function exchangeEvent(command: ExchangeCommand): ExchangeEvent {
       return { kind: 'captureStopped' };
   }
 }
-
-export type { Fact };

@@ -22,6 +22,9 @@ export interface Egress {
   readonly call: (flight: FlightId, request: CallRequest) => void;
   /** Ends a call without an event; unknown and finished flights are ignored. */
   readonly cancel: (flight: FlightId) => void;
+  /** Reads no more of a call's answer, until `resume`; what is on its way may still come. */
+  readonly hold: (flight: FlightId) => void;
+  readonly resume: (flight: FlightId) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -43,6 +46,8 @@ export function createEgress(url: string, events: CallEvents): Egress {
       call.start(pool, request);
     },
     cancel: (flight) => running.get(flight)?.cancel(),
+    hold: (flight) => running.get(flight)?.hold(),
+    resume: (flight) => running.get(flight)?.resume(),
     close: () => pool.destroy(),
   };
 }
@@ -74,6 +79,14 @@ class Call implements Dispatcher.DispatchHandler {
     if (this.#over) return;
     this.#finish();
     this.#controller?.abort(new Error('the flight was abandoned'));
+  }
+
+  hold(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#controller?.resume();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

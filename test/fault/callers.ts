@@ -37,16 +37,18 @@ export async function metric(stack: Stack, name: string): Promise<number> {
 }
 
 /** Waits until so many callers beyond the first are aboard in all. */
-export async function waitForWaiters(stack: Stack, count: number): Promise<void> {
-  await until(`${count} waiters`, async () => (await metric(stack, 'coalesce_waiters')) === count);
+export async function waitForWaiters(stack: Stack, count: number, timeoutMs?: number): Promise<void> {
+  await until(`${count} waiters`, async () => (await metric(stack, 'coalesce_waiters')) === count, timeoutMs);
 }
 
 /** Every one has the status 200, all of this call's bytes and a clean end. */
 export function expectWhole(exchanges: readonly Exchange[], of: MockCall | undefined): void {
-  const bytes = Buffer.concat(of?.sent ?? []).toString();
-  expect(bytes).not.toBe('');
+  const bytes = Buffer.concat(of?.sent ?? []);
+  expect(bytes.length).toBeGreaterThan(0);
   for (const { status, ending, body } of exchanges) {
-    expect({ status, ending, body: body.toString() }).toEqual({ status: 200, ending: 'complete', body: bytes });
+    // Without the bytes themselves, which may be many.
+    const seen = { status, ending, length: body.length, isSame: body.equals(bytes) };
+    expect(seen).toEqual({ status: 200, ending: 'complete', length: bytes.length, isSame: true });
   }
 }
 
@@ -60,8 +62,8 @@ export function expectOneAfterTheOther(calls: readonly MockCall[], rate: { perSe
   const turnMs = 1000 / rate.perSecond;
   const dueMs = turnMs * (calls.length - 1);
   const spanMs = (calls.at(-1)?.startedAtMs ?? 0) - (calls[0]?.startedAtMs ?? 0);
-  expect(spanMs).toBeGreaterThan(dueMs - turnMs / 2);
-  expect(spanMs).toBeLessThan(dueMs + 1_000);
+  expect(spanMs).toBeGreaterThan(dueMs - turnMs);
+  expect(spanMs).toBeLessThan(dueMs + 2_000);
 }
 
 /** Waits until so many exchanges in the access log were bypassed for this reason. */

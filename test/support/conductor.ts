@@ -44,9 +44,9 @@ function promptOf(call: MockCall): string {
 /** A script whose answer waits before its head, or before a chunk, until `open` is called. */
 export type Gate = { readonly script: Script; readonly open: () => void };
 
-/** A closed gate there; with `then`, what else the answer's script says. */
+/** A closed gate there; with `then`, what else the answer's script says, a gate elsewhere included. */
 export function gateAt(place: BreakPoint, then: Script = {}): Gate {
   const opened = defer<void>();
-  const pace = (step: BreakPoint): Promise<void> | void => (step === place ? opened.promise : undefined);
+  const pace = (step: BreakPoint): Promise<void> | void => (step === place ? opened.promise : then.pace?.(step));
   return { script: { ...then, pace }, open: () => opened.resolve() };
 }

@@ -3,7 +3,7 @@
  * the last. What the mock answers is each test's to say, and counts begin anew with each.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
-import { chat, type ClientRequest, type Exchange, type Sent } from '../../harness/http-client.ts';
+import { begin, chat, type ClientRequest, type Exchange, type Sent } from '../../harness/http-client.ts';
 import type { MockCall, MockScript } from '../../harness/mock-llm.ts';
 import { expectQuiet, type Stack, type StackOptions, startStack } from '../../harness/stack.ts';
 import { Pacer } from './pacer.ts';
@@ -41,6 +41,12 @@ export class SharedStack {
     return this.stack.mock.calls.slice(this.#earlierCalls);
   }
 
+  /** The call whose answer's bytes an exchange got, by the number in them. */
+  callOf({ body }: Exchange): MockCall | undefined {
+    const id = /"id":"(?:chatcmpl-|msg_)(\d+)"/.exec(body.toString())?.[1];
+    return this.calls.find((call) => String(call.id) === id);
+  }
+
   /** How the mock answers for the rest of the test; what a request's `x-mock-*` headers say is overridden. */
   answerWith(answer: Answer): void {
     this.#answer = answer;
@@ -48,9 +54,15 @@ export class SharedStack {
 
   /** Answers go on only as the test says; the end of the test opens them all. */
   pacedAnswer(script: Partial<MockScript> = {}): Pacer {
+    const pacer = this.newPacer();
+    this.answerWith({ ...script, pace: pacer.pace });
+    return pacer;
+  }
+
+  /** A pacer that the end of the test opens. */
+  newPacer(): Pacer {
     const pacer = new Pacer();
     this.#pacers.push(pacer);
-    this.answerWith({ ...script, pace: pacer.pace });
     return pacer;
   }
 
@@ -67,15 +79,39 @@ export class SharedStack {
     return this.stack.mock.waitForCalls(this.#earlierCalls + count);
   }
 
+  /** One flight: the first request leads, the others join before the answer's head. */
+  async fly(requests: readonly ClientRequest[], script: Partial<MockScript> = {}): Promise<Sent[]> {
+    const pacer = this.pacedAnswer(script);
+    const earlierJoins = await this.counted('coalesce_hits_total');
+    const sent = requests.slice(0, 1).map(begin);
+    await pacer.reached('head');
+    sent.push(...requests.slice(1).map(begin));
+    await this.waitForJoins(earlierJoins + requests.length - 1);
+    pacer.openAll();
+    return sent;
+  }
+
   /** How far a counter of the processor has moved since the test began. */
   async counted(name: string): Promise<number> {
     const samples = await this.stack.processor.metrics();
     return (samples.get(name) ?? 0) - (this.#earlierMetrics.get(name) ?? 0);
   }
 
+  /** Says that the processor is another one, which has counted nothing yet. */
+  countAnew(): void {
+    this.#earlierMetrics = new Map();
+  }
+
   /** Waits until a counter has moved so far since the test began. */
   async waitForCount(name: string, count: number): Promise<void> {
     await vi.waitFor(async () => expect(await this.counted(name), name).toBe(count), patience);
+  }
+
+  /** Waits until a gauge of the processor has this value. */
+  async waitForGauge(name: string, value: number): Promise<void> {
+    await vi.waitFor(async () => {
+      expect((await this.stack.processor.metrics()).get(name), name).toBe(value);
+    }, patience);
   }
 
   /** Waits until so many callers have joined a flight since the test began. */

@@ -6,6 +6,7 @@
 import type { HeaderList, RequestHead } from '../request/head.ts';
 import type { Key } from '../key/key.ts';
 import type { ErrorShape } from '../profiles/profile.ts';
+import type { ShedReason } from '../request/outcomes.ts';
 import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
 import type { FlightEnding } from './endings.ts';
@@ -49,6 +50,8 @@ export interface Answer {
   readonly calledAt: number;
   readonly firstByteAt: number;
   lastByteAt: number;
+  /** Detached: no more is read from the upstream until a reader has caught up. */
+  heldUp: boolean;
 }
 
 /** A running upstream call; `leader` is the exchange that carries it in the attached leg, null in the detached. */
@@ -66,11 +69,16 @@ export type FlightState =
   /** The whole answer is recorded; callers read on. The key is free. */
   | { readonly phase: 'landed'; readonly answer: Answer; readonly trailers: HeaderList | null }
   /** Given up without an answer: callers are sent upstream by themselves, one after the other. The key is free. */
-  | { readonly phase: 'releasing'; readonly reason: ReleaseReason; nextAt: number }
+  | { readonly phase: 'releasing'; readonly reason: ReleaseReason }
+  /** Given up without an answer: callers get one of ours. The key is free. */
+  | { readonly phase: 'refusing'; readonly reason: RefusalReason }
   | { readonly phase: 'ended' };
 
 /** Why a caller goes upstream by itself after all. Bypass reasons, since that is what it becomes. */
-export type ReleaseReason = 'limit' | 'egress_down';
+export type ReleaseReason = 'limit' | 'egress_down' | 'draining';
+
+/** Why a caller gets an answer of our own. */
+export type RefusalReason = ShedReason | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout';
 
 export type CallerState =
   /** Holds a ticket that deliver has not presented yet. */
@@ -132,7 +140,7 @@ export type LateJoin = 'open' | 'events' | 'bytes' | 'age' | 'closed';
 /** Whether a caller that comes at `now` would still get the answer from its first byte, and if not, what is against it. */
 export function lateJoinOf(flight: Flight, now: number): LateJoin {
   const { state, policy } = flight;
-  if (state.phase === 'landed' || state.phase === 'releasing' || state.phase === 'ended') return 'closed';
+  if (flight.ending !== null) return 'closed';
   if (!flight.recordsWhole) return 'bytes';
   if (state.phase !== 'answering') return 'open';
   const { answer } = state;

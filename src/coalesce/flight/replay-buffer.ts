@@ -15,8 +15,10 @@ export interface Cursor {
 const READ_LIMIT = 64 * 1024;
 
 export class ReplayBuffer {
-  readonly #chunks: Uint8Array[] = [];
-  /** Number of the chunk at `#chunks[#gone]`'s place before any was dropped; chunks before it are gone. */
+  /** The chunks that are held, behind places of dropped ones that wait to be taken out together. */
+  readonly #places: (Uint8Array | null)[] = [];
+  #droppedPlaces = 0;
+  /** Number of the first chunk that is held, counted from the answer's first. */
   #firstHeld = 0;
   #length = 0;
   #held = 0;
@@ -34,7 +36,7 @@ export class ReplayBuffer {
   /** Appends a chunk, which the caller gives away: it must not change afterwards. Empty chunks are left out. */
   append(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
-    this.#chunks.push(chunk);
+    this.#places.push(chunk);
     this.#length += chunk.length;
     this.#held += chunk.length;
   }
@@ -48,13 +50,18 @@ export class ReplayBuffer {
     return cursor.offset === this.#length;
   }
 
+  /** Whether bytes are held that no cursor but those like this one needs. */
+  isHeldBackBy(cursor: Cursor): boolean {
+    return this.#held > 0 && cursor.next <= this.#firstHeld;
+  }
+
   /**
    * Takes the bytes that follow the cursor: the next chunk as it was appended, or where several are waiting as many of
    * them as fit into 64 KiB, joined. Null at the end of what is recorded.
    */
   read(cursor: Cursor): Uint8Array | null {
-    const first = this.#chunks[cursor.next - this.#firstHeld];
-    if (first === undefined) return null;
+    const first = this.#chunk(cursor.next);
+    if (first === null) return null;
     const taken = this.#chunksFrom(cursor.next, first);
     cursor.next += taken.length;
     const bytes = taken.length === 1 ? first : Buffer.concat(taken);
@@ -65,28 +72,41 @@ export class ReplayBuffer {
   #chunksFrom(number: number, first: Uint8Array): Uint8Array[] {
     const taken = [first];
     let size = first.length;
-    for (let index = number - this.#firstHeld + 1; index < this.#chunks.length; index += 1) {
-      const chunk = this.#chunks[index];
-      if (chunk === undefined || size + chunk.length > READ_LIMIT) break;
+    for (let next = number + 1; ; next += 1) {
+      const chunk = this.#chunk(next);
+      if (chunk === null || size + chunk.length > READ_LIMIT) return taken;
       taken.push(chunk);
       size += chunk.length;
     }
-    return taken;
+  }
+
+  #chunk(number: number): Uint8Array | null {
+    return this.#places[this.#droppedPlaces + number - this.#firstHeld] ?? null;
   }
 
   /** Drops the chunks before chunk number `next`. After that no cursor can be opened. Returns the bytes freed. */
   dropBefore(next: number): number {
-    const count = Math.min(next - this.#firstHeld, this.#chunks.length);
-    if (count <= 0) return 0;
+    const end = Math.min(this.#droppedPlaces + next - this.#firstHeld, this.#places.length);
     let freed = 0;
-    for (const chunk of this.#chunks.splice(0, count)) freed += chunk.length;
-    this.#firstHeld += count;
+    for (; this.#droppedPlaces < end; this.#droppedPlaces += 1) {
+      freed += this.#places[this.#droppedPlaces]?.length ?? 0;
+      this.#places[this.#droppedPlaces] = null;
+      this.#firstHeld += 1;
+    }
     this.#held -= freed;
+    this.#takeOutDropped();
     return freed;
+  }
+
+  /** Once they are the most, so that a chunk is moved a few times at most, however many drop one by one. */
+  #takeOutDropped(): void {
+    if (this.#droppedPlaces * 2 <= this.#places.length) return;
+    this.#places.splice(0, this.#droppedPlaces);
+    this.#droppedPlaces = 0;
   }
 
   /** Drops everything held. Returns the bytes freed. */
   clear(): number {
-    return this.dropBefore(this.#firstHeld + this.#chunks.length);
+    return this.dropBefore(Infinity);
   }
 }

@@ -3,9 +3,10 @@
 import { EventCounter } from '../flight/event-counter.ts';
 import { ReplayBuffer } from '../flight/replay-buffer.ts';
 import { headerValues, type HeaderList } from '../request/head.ts';
-import type { Answer, AnswerHead, Caller, Flight, FlightId } from '../flight/flight.ts';
-import { conclude, dropRequest, removeCaller, settle, type Board } from './board.ts';
-import { breakOff, releaseCaller } from './launching.ts';
+import type { Answer, AnswerHead, Flight, FlightId } from '../flight/flight.ts';
+import { conclude, dropRequest, settle, type Board } from './board.ts';
+import { breakOff } from './giving-up.ts';
+import { holdLimits } from './pacing.ts';
 
 /** The head of the answer came. `endOfStream`: nothing follows it. Ignored where the flight does not wait for one. */
 export function answerBegan(
@@ -24,6 +25,7 @@ export function answerBegan(
     calledAt: startedAt,
     firstByteAt: now,
     lastByteAt: now,
+    heldUp: false,
   };
   flight.state = { phase: 'answering', startedAt, leader, answer };
   dropRequest(board, flight);
@@ -65,33 +67,6 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
   else wakeAboard(board, flight);
 }
 
-function holdLimits(board: Board, flight: Flight, options: { answer: Answer; now: number }): void {
-  const { buffer } = options.answer;
-  const { maxReplayBytes, maxReplayBytesTotal } = board.limits;
-  if (buffer.heldBytes > maxReplayBytes || board.replayBytes > maxReplayBytesTotal) flight.recordsWhole = false;
-  settle(board, flight, options.now);
-  if (buffer.heldBytes > maxReplayBytes) dropLaggards(board, flight, options);
-}
-
-/** A reader that has fallen behind by more than the cap would hold the memory of all: it is let go. */
-function dropLaggards(board: Board, flight: Flight, options: { answer: Answer; now: number }): void {
-  const { buffer } = options.answer;
-  for (const caller of flight.callers) {
-    if (buffer.length - caller.cursor.offset > board.limits.maxReplayBytes) dropLaggard(board, caller);
-  }
-  settle(board, flight, options.now);
-}
-
-function dropLaggard(board: Board, caller: Caller): void {
-  const { state } = caller;
-  if (state.phase === 'waiting') {
-    releaseCaller(board, caller, 'limit');
-    return;
-  }
-  removeCaller(board, caller);
-  if (state.phase === 'streaming') board.effects.push({ kind: 'cut', exchange: state.exchange, ending: 'cut' });
-}
-
 /** The answer ended as its upstream meant it to. Shorter than its head promised, it counts as cut. */
 export function answerEnded(
   board: Board,
@@ -123,7 +98,11 @@ export function answerBroke(board: Board, flightId: FlightId, now: number): void
   const flight = board.flights.get(flightId);
   if (flight === undefined || flight.ending !== null) return;
   const begun = flight.state.phase === 'answering';
-  breakOff(board, flight, { ending: begun ? 'cut' : 'failed_connect', reason: 'egress_down', now });
+  breakOff(board, flight, {
+    ending: begun ? 'cut' : 'failed_connect',
+    state: { phase: 'releasing', reason: 'egress_down' },
+    now,
+  });
 }
 
 function wakeAboard(board: Board, flight: Flight): void {

@@ -18,6 +18,7 @@ import type { Key } from '../key/key.ts';
 import type { Tenant } from '../request/tenant.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
 import type { Effect, FlightReport } from './effects.ts';
+import { ReleasePace } from './release-pace.ts';
 
 export interface TableLimits {
   readonly maxWaitersTotal: number;
@@ -46,6 +47,7 @@ export interface Board {
   readonly names: Names;
   readonly limits: TableLimits;
   readonly admission: Admission;
+  readonly pace: ReleasePace;
   /** Flights that take joiners or run a call, oldest generation first; the tenant comes first so that no digest alone parts tenants. */
   readonly partitions: Map<Tenant, Map<Key, Flight[]>>;
   /** Every flight that still holds anything. */
@@ -69,6 +71,7 @@ export function createBoard(options: { leg: Leg; limits: TableLimits; names: Nam
     names,
     limits,
     admission: new Admission(limits.admission),
+    pace: new ReleasePace(limits.releaseRate),
     partitions: new Map(),
     flights: new Map(),
     tickets: new Map(),
@@ -98,7 +101,7 @@ export function publish(board: Board, flight: Flight): void {
 }
 
 /** Frees the key, by identity: a later flight under the same key stays. */
-export function unpublish(board: Board, flight: Flight): void {
+function unpublish(board: Board, flight: Flight): void {
   const keys = board.partitions.get(flight.tenant);
   const rest = keys?.get(flight.key)?.filter((other) => other !== flight) ?? [];
   if (rest.length > 0) keys?.set(flight.key, rest);
@@ -167,7 +170,7 @@ export function settle(board: Board, flight: Flight, now: number): void {
     board.flights.delete(flight.id);
     return;
   }
-  if (lateJoinOf(flight, now) !== 'open') freeRecord(board, flight, lowestCursor(flight));
+  if ('answer' in flight.state && lateJoinOf(flight, now) !== 'open') freeRecord(board, flight, lowestCursor(flight));
 }
 
 function lowestCursor(flight: Flight): number {

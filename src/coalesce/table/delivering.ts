@@ -4,6 +4,7 @@ import type { AnswerHead, ExchangeId } from '../flight/flight.ts';
 import type { HeaderList } from '../request/head.ts';
 import type { Board } from './board.ts';
 import { dropCaller } from './joining.ts';
+import { goOnFor } from './pacing.ts';
 
 export type Delivery =
   /** Nothing yet; a wake follows. */
@@ -36,13 +37,16 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
   if (caller.state.phase === 'waiting') {
     caller.state = { phase: 'streaming', exchange };
     board.deadlines.remove(caller);
-    if (caller.role === 'follower') board.effects.push({ kind: 'followerServed', waitedMs: now - caller.arrivedAt });
+    // The leader of an attached flight is upstream: one that was to lead and was overtaken is not it.
+    const role = caller.flight.leg === 'attached' ? 'follower' : caller.role;
+    if (role === 'follower') board.effects.push({ kind: 'followerServed', waitedMs: now - caller.arrivedAt });
     const endOfStream = ends() && trailers === null;
-    const piece: Delivery = { kind: 'head', head: answer.head, role: caller.role, endOfStream };
+    const piece: Delivery = { kind: 'head', head: answer.head, role, endOfStream };
     return endOfStream ? last(piece) : piece;
   }
   const bytes = answer.buffer.read(caller.cursor);
   if (bytes !== null) {
+    goOnFor(board, caller, { answer, now });
     const endOfStream = ends() && trailers === null;
     return endOfStream ? last({ kind: 'bytes', bytes, endOfStream }) : { kind: 'bytes', bytes, endOfStream };
   }

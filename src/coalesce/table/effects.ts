@@ -4,13 +4,13 @@
 
 import type { ErrorShape } from '../profiles/profile.ts';
 import type { CancellationRole, FlightEnding } from '../flight/endings.ts';
-import type { CallRequest, ExchangeId, FlightId, Leg, ReleaseReason } from '../flight/flight.ts';
+import type { CallRequest, ExchangeId, FlightId, Leg, RefusalReason, ReleaseReason } from '../flight/flight.ts';
 import type { ShedReason } from '../request/outcomes.ts';
 
 /** An answer of our own, in the shape of the provider's errors. */
 export interface OwnAnswer {
   readonly status: 429 | 504;
-  readonly reason: ShedReason | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout';
+  readonly reason: RefusalReason;
   readonly errorShape: ErrorShape;
   readonly retryAfterSeconds: number | null;
 }
@@ -28,7 +28,10 @@ export type Command =
   /** The attached leader's capture is of no more use; the exchange itself goes on. */
   | { readonly kind: 'stopCapture'; readonly exchange: ExchangeId }
   | { readonly kind: 'startCall'; readonly flight: FlightId; readonly request: CallRequest }
-  | { readonly kind: 'cancelCall'; readonly flight: FlightId };
+  | { readonly kind: 'cancelCall'; readonly flight: FlightId }
+  /** Read no more of the call's answer for now. */
+  | { readonly kind: 'holdCall'; readonly flight: FlightId }
+  | { readonly kind: 'resumeCall'; readonly flight: FlightId };
 
 /** A flight's life in figures, told once at its end. */
 export interface FlightReport {

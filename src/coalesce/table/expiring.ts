@@ -1,11 +1,10 @@
 /** What happens to callers and flights whose time is up. */
 
-import { waitingCallers, type Caller, type Flight } from '../flight/flight.ts';
+import type { Caller, Flight } from '../flight/flight.ts';
 import { nextCallDeadline } from './answering.ts';
 import { conclude, settle, type Board } from './board.ts';
-import type { OwnAnswer } from './effects.ts';
 import { dropCaller } from './joining.ts';
-import { breakOff, refuseCaller, refuseWaiting, releaseCaller, releaseNext, stopCall } from './launching.ts';
+import { breakOff, letGo, releaseCaller, stopCall } from './giving-up.ts';
 
 /** Ends everything that is due at `now`. */
 export function expire(board: Board, now: number): void {
@@ -25,11 +24,10 @@ function expireCaller(board: Board, caller: Caller, now: number): void {
 function expireFlight(board: Board, flight: Flight, now: number): void {
   switch (flight.state.phase) {
     case 'queued':
-      refuseWaiting(board, flight, { reason: 'max_wait', now });
+      breakOff(board, flight, { ending: 'abandoned', state: { phase: 'refusing', reason: 'max_wait' }, now });
       return;
     case 'releasing':
-      releaseNext(board, flight, now);
-      settle(board, flight, now);
+      letGo(board, flight, now);
       return;
     case 'calling':
     case 'answering':
@@ -37,6 +35,7 @@ function expireFlight(board: Board, flight: Flight, now: number): void {
       return;
     case 'boarding':
     case 'landed':
+    case 'refusing':
     case 'ended':
       return;
   }
@@ -55,11 +54,11 @@ function expireCall(board: Board, flight: Flight, now: number): void {
     settle(board, flight, now);
     return;
   }
-  if (flight.leg === 'detached') {
-    const answer: OwnAnswer = { status: 504, reason: ending, errorShape: flight.errorShape, retryAfterSeconds: null };
-    for (const caller of waitingCallers(flight)) refuseCaller(board, caller, answer);
-  }
-  breakOff(board, flight, { ending, reason: 'limit', now });
+  breakOff(board, flight, {
+    ending,
+    state: flight.leg === 'detached' ? { phase: 'refusing', reason: ending } : { phase: 'releasing', reason: 'limit' },
+    now,
+  });
 }
 
 function callEnding(

@@ -20,6 +20,7 @@ import { pull, type Delivery } from './delivering.ts';
 import type { Effect } from './effects.ts';
 import { expire } from './expiring.ts';
 import { callerLeft, decide, redeem, type Arrival, type Decision, type Redemption } from './joining.ts';
+import { breakOff } from './giving-up.ts';
 import { admitQueued, leaderLeft } from './launching.ts';
 import { ShadowTable } from './shadow-table.ts';
 
@@ -114,6 +115,14 @@ export class FlightTable {
   expire(now: number): void {
     expire(this.#board, now);
     admitQueued(this.#board, now);
+  }
+
+  /** Ends every flight that still runs: callers with bytes are cut, captures stop, the others are released in turn. */
+  breakOffAll(now: number): void {
+    const state = { phase: 'releasing', reason: 'draining' } as const;
+    for (const flight of this.#board.flights.values()) {
+      if (flight.ending === null) breakOff(this.#board, flight, { ending: 'cut', state, now });
+    }
   }
 
   /** Takes the effects that have come up since the last call, in order. */

@@ -20,7 +20,8 @@ import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
 import { addCaller, conclude, generationsOf, publish, removeCaller, settle, type Board } from './board.ts';
 import type { OwnAnswer } from './effects.ts';
-import { launch, leadAttached, releaseNext } from './launching.ts';
+import { letGo } from './giving-up.ts';
+import { launch, leadAttached } from './launching.ts';
 
 export interface Arrival {
   /** The exchange as decide sees it. */
@@ -169,7 +170,7 @@ export function redeem(
   board.deadlines.set(caller, waitUntil);
   const { phase } = flight.state;
   if (phase === 'boarding') launch(board, flight, now);
-  else if (phase === 'releasing') releaseNext(board, flight, now);
+  else if (phase === 'releasing' || phase === 'refusing') letGo(board, flight, now);
   else if (phase === 'answering' || phase === 'landed')
     board.effects.push({ kind: 'wake', exchange: presented.exchange });
   const { id, policy } = flight;
@@ -190,7 +191,12 @@ export function dropCaller(board: Board, caller: Caller, now: number): void {
   const { flight } = caller;
   removeCaller(board, caller);
   if (flight.ending === null && flight.callers.size === 0) flightEmptied(board, flight, now);
-  settle(board, flight, now);
+  if (flight.callers.size === 0 || isHeldBackBy(caller)) settle(board, flight, now);
+}
+
+/** Whether bytes can be dropped once this caller is gone. */
+function isHeldBackBy({ flight, cursor }: Caller): boolean {
+  return 'answer' in flight.state && flight.state.answer.buffer.isHeldBackBy(cursor);
 }
 
 function flightEmptied(board: Board, flight: Flight, now: number): void {

@@ -1,12 +1,11 @@
 /**
- * How a flight gets its upstream call: at once, after a wait for admission, or by promotion of a follower; and how its
- * callers are sent upstream by themselves where it gets none.
+ * How a flight gets its upstream call: at once, after a wait for admission, or by promotion of a follower. What becomes of
+ * its callers where it gets none is in `giving-up.ts`.
  */
 
-import type { FlightEnding } from '../flight/endings.ts';
-import { waitingCallers, type Caller, type ExchangeId, type Flight, type ReleaseReason } from '../flight/flight.ts';
+import { waitingCallers, type Caller, type ExchangeId, type Flight } from '../flight/flight.ts';
 import { conclude, publish, removeCaller, settle, type Board } from './board.ts';
-import type { OwnAnswer } from './effects.ts';
+import { breakOff, cutStreaming } from './giving-up.ts';
 
 /** Attached: makes `exchange` the flight's leader and takes a slot for it. */
 export function leadAttached(board: Board, flight: Flight, options: { exchange: ExchangeId; now: number }): void {
@@ -26,7 +25,8 @@ function startCall(board: Board, flight: Flight, options: { leader: ExchangeId |
 /** Starts the call of a boarding flight that has a caller in deliver, or queues it for a slot. */
 export function launch(board: Board, flight: Flight, now: number): void {
   if (board.admission.hasFreeSlot) start(board, flight, now);
-  else if (board.admission.isQueueFull) refuseWaiting(board, flight, { reason: 'queue_full', now });
+  else if (board.admission.isQueueFull)
+    breakOff(board, flight, { ending: 'abandoned', state: { phase: 'refusing', reason: 'queue_full' }, now });
   else {
     board.admission.enqueue(flight);
     flight.state = { phase: 'queued', since: now };
@@ -84,7 +84,7 @@ export function leaderLeft(board: Board, exchange: ExchangeId, now: number): voi
 function handOver(board: Board, flight: Flight, now: number): void {
   flight.promotions += 1;
   if (flight.promotions > board.limits.maxPromotions) {
-    breakOff(board, flight, { ending: 'leader_lost', now, reason: 'limit' });
+    breakOff(board, flight, { ending: 'leader_lost', state: { phase: 'releasing', reason: 'limit' }, now });
     return;
   }
   board.admission.giveBack(flight);
@@ -122,96 +122,4 @@ function beginSuccessor(board: Board, flight: Flight, options: { heirs: readonly
   flight.callers.clear();
   publish(board, successor);
   return successor;
-}
-
-function cutStreaming(board: Board, flight: Flight, ending: FlightEnding): void {
-  for (const caller of flight.callers) {
-    if (caller.state.phase !== 'streaming') continue;
-    board.effects.push({ kind: 'cut', exchange: caller.state.exchange, ending });
-    removeCaller(board, caller);
-  }
-}
-
-/**
- * Ends a flight that gives no whole answer: callers with bytes are cut, the others are released one after the other. A
- * running capture stops; a running call is cancelled.
- */
-export function breakOff(
-  board: Board,
-  flight: Flight,
-  options: { ending: FlightEnding; reason: ReleaseReason; now: number },
-): void {
-  stopCall(board, flight);
-  cutStreaming(board, flight, options.ending);
-  conclude(board, flight, options);
-  settleForRelease(board, flight, options);
-}
-
-function settleForRelease(board: Board, flight: Flight, options: { reason: ReleaseReason; now: number }): void {
-  if (flight.state.phase === 'answering') board.replayBytes -= flight.state.answer.buffer.clear();
-  flight.state = { phase: 'releasing', reason: options.reason, nextAt: options.now };
-  board.deadlines.remove(flight);
-  releaseNext(board, flight, options.now);
-  settle(board, flight, options.now);
-}
-
-/** Stops what runs for a flight that will not use it: the capture of its leader, or its own call. */
-export function stopCall(board: Board, flight: Flight): void {
-  const { state } = flight;
-  if (state.phase !== 'calling' && state.phase !== 'answering') return;
-  if (state.leader === null) {
-    board.effects.push({ kind: 'cancelCall', flight: flight.id });
-    return;
-  }
-  if (!board.leaders.delete(state.leader)) return;
-  board.effects.push({ kind: 'stopCapture', exchange: state.leader });
-}
-
-/** Releases the next waiting caller of a flight that is being released, if its turn has come. */
-export function releaseNext(board: Board, flight: Flight, now: number): void {
-  const { state } = flight;
-  if (state.phase !== 'releasing') return;
-  const [next, ...others] = waitingCallers(flight);
-  if (next !== undefined && now >= state.nextAt) {
-    state.nextAt = now + 1000 / board.limits.releaseRate;
-    releaseCaller(board, next, state.reason);
-    if (others.length === 0) return;
-  }
-  if (next !== undefined) board.deadlines.set(flight, state.nextAt);
-}
-
-/** Sends one waiting caller upstream by itself and takes it off its flight. */
-export function releaseCaller(board: Board, caller: Caller, reason: ReleaseReason): void {
-  if (caller.state.phase !== 'waiting') return;
-  const { exchange } = caller.state;
-  removeCaller(board, caller);
-  board.effects.push({ kind: 'release', exchange, reason }, { kind: 'upstreamCalled' });
-}
-
-/** Answers every waiting caller of a flight that was not admitted with 429 and ends the flight. */
-export function refuseWaiting(
-  board: Board,
-  flight: Flight,
-  options: { reason: 'queue_full' | 'max_wait'; now: number },
-): void {
-  const answer: OwnAnswer = {
-    status: 429,
-    reason: options.reason,
-    errorShape: flight.errorShape,
-    retryAfterSeconds: 1,
-  };
-  for (const caller of waitingCallers(flight)) {
-    refuseCaller(board, caller, answer);
-    board.effects.push({ kind: 'shed', reason: options.reason });
-  }
-  conclude(board, flight, { ending: 'abandoned', now: options.now });
-  settleForRelease(board, flight, { reason: 'limit', now: options.now });
-}
-
-/** Gives one waiting caller an answer of our own and takes it off its flight. */
-export function refuseCaller(board: Board, caller: Caller, answer: OwnAnswer): void {
-  if (caller.state.phase !== 'waiting') return;
-  const { exchange } = caller.state;
-  removeCaller(board, caller);
-  board.effects.push({ kind: 'refuse', exchange, answer });
 }

@@ -11,8 +11,8 @@ export function keysOf(definition: z.ZodType): string[] {
 }
 
 /**
- * The known key that `path` most resembles: one beside it that is spelt much alike, else one of the same name elsewhere,
- * else the most alike beside it. Null where there is nothing beside it.
+ * The known key that `path` most resembles: one beside it that is spelt much alike, else one of the same name
+ * elsewhere, else the most alike beside it. Null where there is nothing beside it.
  */
 export function nearestKey(path: string, known: readonly string[]): string | null {
   const name = lastOf(path);

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a configuration, in words: zod's issues become one sentence per key. Never repeats a value of a key
- * that holds a secret: its type in `values/scalars.ts` words its own message.
+ * What is wrong with a configuration, in words: zod's issues become one sentence per key. Never repeats a value of a
+ * key that holds a secret: its type in `values/scalars.ts` words its own message.
  */
 import type { z } from 'zod';
 

@@ -1,6 +1,6 @@
 /**
- * The notation of durations (`500ms`, `2s`, `10m`, `1h`) and sizes (`64KiB`, `8MiB`, plain bytes): reading and writing it.
- * Owns no limits of single keys.
+ * The notation of durations (`500ms`, `2s`, `10m`, `1h`) and sizes (`64KiB`, `8MiB`, plain bytes): reading and
+ * writing it. Owns no limits of single keys.
  */
 
 const durationUnits = [

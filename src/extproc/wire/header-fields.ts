@@ -9,11 +9,23 @@ import type { ProtoWriter } from './proto-writer.ts';
 const HEADER_MAP_HEADERS: number = delimitedTag(1);
 const HEADER = { key: delimitedTag(1), rawValue: delimitedTag(3) };
 
-/** A HeaderMap. */
+/**
+ * A HeaderMap. Of several fields with one name Envoy keeps the last, so they become one list (RFC 9110, 5.3). `set-cookie`
+ * cannot be a list: of several cookies the last arrives.
+ */
 export function writeHeaderMap(writer: ProtoWriter, tag: number, headers: HeaderList): void {
   writer.message(tag, () => {
-    for (const field of headers.toReversed()) writeHeader(writer, HEADER_MAP_HEADERS, field);
+    for (const field of combined(headers).toReversed()) writeHeader(writer, HEADER_MAP_HEADERS, field);
   });
+}
+
+function combined(headers: HeaderList): HeaderList {
+  const values = new Map<string, string>();
+  for (const [name, value] of headers) {
+    const earlier = name === 'set-cookie' ? undefined : values.get(name);
+    values.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+  }
+  return [...values];
 }
 
 /** HeaderMutation, and envoy.config.core.v3.HeaderValueOption within it. */

@@ -30,7 +30,9 @@ export type Reply =
   | {
       readonly kind: 'continueResponseHeaders';
       readonly metadata?: Readonly<Record<string, string>>;
+      readonly mode?: ModeOverride;
       readonly setHeaders?: HeaderList;
+      readonly removeHeaders?: readonly string[];
     }
   | { readonly kind: 'continueResponseBody' }
   | { readonly kind: 'continueResponseTrailers' }

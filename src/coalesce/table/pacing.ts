@@ -1,0 +1,65 @@
+/**
+ * How much of an answer is held for its readers, and what gives way where it would be too much: the upstream, where the call
+ * is ours to slow down, and readers that fall too far behind.
+ */
+
+import type { Answer, Caller, Flight } from '../flight/flight.ts';
+import { settle, type Board } from './board.ts';
+import { releaseCaller } from './giving-up.ts';
+import { dropCaller } from './joining.ts';
+
+type Growth = { readonly answer: Answer; readonly now: number };
+
+/** Keeps what the answer's readers hold within its limits, after it has grown. */
+export function holdLimits(board: Board, flight: Flight, growth: Growth): void {
+  const { buffer } = growth.answer;
+  if (buffer.heldBytes > replayCap(board)) flight.recordsWhole = false;
+  settle(board, flight, growth.now);
+  const cap = replayCap(board);
+  if (buffer.heldBytes <= cap) return;
+  if (flight.leg === 'detached') paceByFastest(board, flight, { ...growth, cap });
+  else dropLaggards(board, flight, { front: buffer.length, cap, now: growth.now });
+}
+
+/** What one flight may hold: its cap, and once all of them together hold too much, its even share of what they may. */
+function replayCap({ limits, replayBytes, flights }: Board): number {
+  const { maxReplayBytes, maxReplayBytesTotal } = limits;
+  return replayBytes > maxReplayBytesTotal
+    ? Math.min(maxReplayBytes, maxReplayBytesTotal / flights.size)
+    : maxReplayBytes;
+}
+
+/** The call is held up until its fastest reader has caught up, so that one who would get the answer alone gets it here too. */
+function paceByFastest(board: Board, flight: Flight, growth: Growth & { cap: number }): void {
+  const { answer, cap, now } = growth;
+  let front = 0;
+  for (const { cursor } of flight.callers) front = Math.max(front, cursor.offset);
+  dropLaggards(board, flight, { front, cap, now });
+  if (answer.heldUp || answer.buffer.length - front <= cap) return;
+  answer.heldUp = true;
+  board.effects.push({ kind: 'holdCall', flight: flight.id });
+}
+
+/** Lets a call that was held up go on, where this reader has little left to read. */
+export function goOnFor(board: Board, caller: Caller, reading: Growth): void {
+  const { answer, now } = reading;
+  if (!answer.heldUp || answer.buffer.length - caller.cursor.offset > replayCap(board) / 2) return;
+  answer.heldUp = false;
+  // Its silence was ours.
+  answer.lastByteAt = now;
+  board.effects.push({ kind: 'resumeCall', flight: caller.flight.id });
+}
+
+/** A reader that is behind the front by more than the cap would hold the memory of all: it is let go. */
+function dropLaggards(board: Board, flight: Flight, limit: { front: number; cap: number; now: number }): void {
+  for (const caller of flight.callers) {
+    if (limit.front - caller.cursor.offset > limit.cap) dropLaggard(board, caller, limit.now);
+  }
+}
+
+function dropLaggard(board: Board, caller: Caller, now: number): void {
+  const { state } = caller;
+  if (state.phase === 'streaming') board.effects.push({ kind: 'cut', exchange: state.exchange, ending: 'cut' });
+  releaseCaller(board, caller, 'limit');
+  dropCaller(board, caller, now);
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+
+import { ReplayBuffer, type Cursor } from '../../src/coalesce/flight/replay-buffer.ts';
+
+function bufferOf(...chunks: readonly string[]): ReplayBuffer {
+  const buffer = new ReplayBuffer();
+  for (const chunk of chunks) buffer.append(Buffer.from(chunk));
+  return buffer;
+}
+
+function open(buffer: ReplayBuffer): Cursor {
+  const cursor = buffer.openCursor();
+  if (cursor === null) throw new Error('the first byte is gone');
+  return cursor;
+}
+
+function readAll(buffer: ReplayBuffer, cursor: Cursor): string {
+  let text = '';
+  for (let bytes = buffer.read(cursor); bytes !== null; bytes = buffer.read(cursor))
+    text += Buffer.from(bytes).toString();
+  return text;
+}
+
+describe('reading', () => {
+  test('each cursor gets every byte, whenever it was opened', () => {
+    const buffer = bufferOf('one', 'two');
+    const early = open(buffer);
+    expect(readAll(buffer, early)).toBe('onetwo');
+    buffer.append(Buffer.from('six'));
+    expect(readAll(buffer, early)).toBe('six');
+    expect(readAll(buffer, open(buffer))).toBe('onetwosix');
+  });
+
+  test('at the end of what is recorded there is nothing, and the cursor stays', () => {
+    const buffer = bufferOf('one');
+    const cursor = open(buffer);
+    expect(buffer.isAtEnd(cursor)).toBe(false);
+    readAll(buffer, cursor);
+    expect([buffer.read(cursor), buffer.isAtEnd(cursor), cursor.offset]).toEqual([null, true, 3]);
+  });
+
+  test('a single chunk is handed out as it is, not copied', () => {
+    const chunk = Buffer.from('chunk');
+    const buffer = new ReplayBuffer();
+    buffer.append(chunk);
+    expect(buffer.read(open(buffer))).toBe(chunk);
+  });
+
+  test('several chunks are joined up to 64 KiB, and a larger one comes alone', () => {
+    const buffer = new ReplayBuffer();
+    for (const size of [30_000, 30_000, 30_000, 100_000, 10]) buffer.append(Buffer.alloc(size));
+    const cursor = open(buffer);
+    const sizes = Array.from({ length: 5 }, () => buffer.read(cursor)?.length ?? null);
+    expect(sizes).toEqual([60_000, 30_000, 100_000, 10, null]);
+  });
+
+  test('empty chunks leave no trace', () => {
+    const buffer = bufferOf('', 'one', '');
+    expect([buffer.length, readAll(buffer, open(buffer))]).toEqual([3, 'one']);
+  });
+});
+
+describe('dropping', () => {
+  test('bytes before a cursor go, the cursor reads on, and no other can be opened', () => {
+    const buffer = bufferOf('one', 'four', 'seven');
+    const cursor = { next: 1, offset: 3 };
+    expect(buffer.isHeldBackBy(cursor)).toBe(false);
+    expect(buffer.dropBefore(1)).toBe(3);
+    expect([buffer.length, buffer.heldBytes, buffer.openCursor()]).toEqual([12, 9, null]);
+    expect(buffer.isHeldBackBy(cursor)).toBe(true);
+    buffer.append(Buffer.from('!'));
+    expect(readAll(buffer, cursor)).toBe('fourseven!');
+    expect(buffer.isAtEnd(cursor)).toBe(true);
+  });
+
+  test('dropping what is gone, or more than there is, frees each byte once', () => {
+    const buffer = bufferOf('one', 'two');
+    expect([buffer.dropBefore(1), buffer.dropBefore(1), buffer.dropBefore(0), buffer.dropBefore(99)]).toEqual([
+      3, 0, 0, 3,
+    ]);
+    expect(buffer.heldBytes).toBe(0);
+  });
+
+  test('clearing frees all that is held, and the length stays', () => {
+    const buffer = bufferOf('one', 'two');
+    buffer.dropBefore(1);
+    expect([buffer.clear(), buffer.clear(), buffer.heldBytes, buffer.length]).toEqual([3, 0, 0, 6]);
+  });
+
+  test('however bytes come and go, each cursor that is ahead of what was dropped reads on', () => {
+    const buffer = new ReplayBuffer();
+    const cursor = open(buffer);
+    let text = '';
+    for (let number = 0; number < 200; number += 1) {
+      buffer.append(Buffer.from(`${number},`));
+      if (number % 7 > 2) text += Buffer.from(buffer.read(cursor) ?? []).toString();
+      if (number % 5 > 2) buffer.dropBefore(cursor.next);
+      expect(buffer.heldBytes).toBeGreaterThanOrEqual(buffer.length - cursor.offset);
+    }
+    text += readAll(buffer, cursor);
+    buffer.dropBefore(cursor.next);
+    expect(text).toBe(Array.from({ length: 200 }, (_, number) => `${number},`).join(''));
+    expect(buffer.heldBytes).toBe(0);
+  });
+
+  test('what has nothing held is held back by nobody', () => {
+    const buffer = bufferOf('one');
+    expect(buffer.isHeldBackBy({ next: 0, offset: 0 })).toBe(true);
+    buffer.clear();
+    expect(buffer.isHeldBackBy({ next: 1, offset: 3 })).toBe(false);
+  });
+
+  test('an empty buffer loses nothing by it: it can still be read from its first byte', () => {
+    const buffer = bufferOf();
+    buffer.clear();
+    buffer.append(Buffer.from('one'));
+    expect(readAll(buffer, open(buffer))).toBe('one');
+  });
+});
