@@ -9,7 +9,8 @@ export type Random = () => number;
 const MAX_BYTES = 256 * 1024;
 
 const tokens = [
-  ...'{}[],:"\\/ \n\t0-',
+  ...'{ } [ ] , : " \\ / \n \t 0 -'.split(' '),
+  ' ',
   '""',
   '{}',
   '[]',

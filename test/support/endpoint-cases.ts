@@ -58,7 +58,7 @@ export function headOf(sample: string, { method = 'POST', path, headers }: CaseR
 }
 
 /** The body of a sample, with a case's changes. */
-export function bodyOf(sample: string, { members, also = '' }: CaseRequest = {}): string {
+function bodyOf(sample: string, { members, also = '' }: CaseRequest = {}): string {
   return `{${[members ?? sampleOf(sample).members, also].filter((text) => text !== '').join(',')}}`;
 }
 

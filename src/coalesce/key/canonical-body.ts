@@ -9,6 +9,7 @@ import { ByteSink } from './json/byte-sink.ts';
 import { kinds, type JsonDocument, type JsonNode } from './json/document.ts';
 import { spellExactly } from './json/number.ts';
 import { writeString } from './json/string.ts';
+import { sortByName, type NamedNodes } from './member-order.ts';
 import { noChanges, type BodyChanges } from './options/body-changes.ts';
 import type { RequestBody } from './request-body.ts';
 
@@ -33,7 +34,8 @@ export function canonicalBody(body: RequestBody, options: CanonicalOptions): Buf
   const writer = new Writer(document, changes);
   const without = leftOut(options);
   const kept = [...members].filter(([name, value]) => !without.has(name) && !changes.leftOut.has(value));
-  writer.envelope(sortByName(kept), options.profile.root, streamText(options));
+  const named = { names: kept.map(([name]) => name), values: kept.map(([, value]) => value) };
+  writer.envelope(sortByName(named), options.profile.root, streamText(options));
   return writer.sink.written();
 }
 
@@ -48,30 +50,6 @@ function streamText({ profile, stream }: CanonicalOptions): string | null {
   return profile.stream.from === 'body' ? `"${profile.stream.member}":${String(stream)}` : null;
 }
 
-type NamedNode = readonly [name: string, value: JsonNode];
-
-/** Up to this many members, sorting by insertion is cheaper than a call. */
-const FEW_MEMBERS = 8;
-
-/** In place. No two have one name. */
-function sortByName(members: NamedNode[]): NamedNode[] {
-  if (members.length > FEW_MEMBERS) return members.sort(([left], [right]) => (left < right ? -1 : 1));
-  for (let index = 1; index < members.length; index += 1) moveDown(members, index);
-  return members;
-}
-
-/** Moves one member to its place among those before it, which are sorted. */
-function moveDown(members: NamedNode[], index: number): void {
-  const member = members[index];
-  if (member === undefined) return;
-  let place = index;
-  for (let before = members[place - 1]; before !== undefined && before[0] > member[0]; before = members[place - 1]) {
-    members[place] = before;
-    place -= 1;
-  }
-  members[place] = member;
-}
-
 class Writer {
   readonly sink: ByteSink;
   private readonly document: JsonDocument;
@@ -84,15 +62,13 @@ class Writer {
   }
 
   /** `extra` is a member that is written last as it stands. */
-  envelope(members: readonly NamedNode[], envelope: Envelope, extra: string | null): void {
+  envelope({ names, values }: NamedNodes, envelope: Envelope, extra: string | null): void {
     this.sink.byte(0x7b);
-    let isFirst = true;
-    for (const [name, value] of members) {
-      if (!isFirst) this.sink.byte(COMMA);
-      isFirst = false;
-      this.member(value, envelope.members.get(name));
+    for (let index = 0; index < names.length; index += 1) {
+      if (index > 0) this.sink.byte(COMMA);
+      this.member(values[index] ?? 0, envelope.members.get(names[index] ?? ''));
     }
-    if (extra !== null) this.sink.text(members.length > 0 ? `,${extra}` : extra);
+    if (extra !== null) this.sink.text(names.length > 0 ? `,${extra}` : extra);
     this.sink.byte(0x7d);
   }
 
@@ -151,9 +127,12 @@ class Writer {
   private sorted(object: JsonNode, envelope: Envelope): void {
     const { document } = this;
     const end = document.after(object);
-    const members: NamedNode[] = [];
-    for (let name = object + 1; name < end; name = document.after(name + 1))
-      if (!this.changes.leftOut.has(name + 1)) members.push([document.name(name), name + 1]);
+    const members: NamedNodes = { names: [], values: [] };
+    for (let name = object + 1; name < end; name = document.after(name + 1)) {
+      if (this.changes.leftOut.has(name + 1)) continue;
+      members.names.push(document.name(name));
+      members.values.push(name + 1);
+    }
     this.envelope(sortByName(members), envelope, null);
   }
 

@@ -60,10 +60,19 @@ export function isText(document: JsonDocument, node: JsonNode, text: string): bo
 
 /** The model's name; null where it is missing, empty or no string. `path` is the request's raw path. */
 export function modelOf(body: RequestBody, { model, paths }: Profile, path: string): string | null {
-  if (model.from === 'path') return matchPath(paths, path)?.groups?.['model'] ?? null;
+  if (model.from === 'path') return decodePart(matchPath(paths, path)?.groups?.['model']) ?? null;
   const node = body.members.get(model.member);
   if (node === undefined) return model.whenAbsent ?? null;
   return body.document.isString(node) ? body.document.text(node) || null : null;
+}
+
+/** A part of a path as it reads; as sent where it is broken. */
+function decodePart(part: string | undefined): string | undefined {
+  try {
+    return part === undefined ? undefined : decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** The effective stream mode; null where the body says something that is no boolean. */

@@ -1,6 +1,6 @@
 /**
  * What is known about one kind of LLM endpoint, as data: which paths it has, how its body is read and compared, and what
- * makes a call unsafe to share. Profiles hold no code; `side-effects.ts`, `sampling.ts`, `known-profiles.ts` and the room
+ * makes a call unsafe to share. Profiles hold no code; `objections/`, `known-profiles.ts` and the room
  * `key/` read them.
  */
 

@@ -11,11 +11,12 @@ import { bodyChanges } from '../key/options/body-changes.ts';
 import { modelOf, readBody, streamModeOf, type RequestBody } from '../key/request-body.ts';
 import { profileOf } from '../profiles/known-profiles.ts';
 import type { ErrorShape, Profile } from '../profiles/profile.ts';
-import { isDeterministicEnough } from '../profiles/sampling.ts';
-import { hasSideEffects } from '../profiles/side-effects.ts';
+import { isDeterministicEnough } from '../profiles/objections/sampling.ts';
+import { hasSideEffects } from '../profiles/objections/side-effects.ts';
 import { headerValues, soleHeader, type RequestHead } from './head.ts';
 import type { BypassReason } from './outcomes.ts';
 import type { Policy } from './policy.ts';
+import { coversHeader } from './sigv4.ts';
 import { tenantOf, type Tenancy, type Tenant } from './tenant.ts';
 
 /** What the head says: no, or in which way the body is to be asked for. */
@@ -46,7 +47,7 @@ export function screen(head: RequestHead, { policy, maxRequestBytes, profiles = 
   const profile = profileOf(head.method, head.path, profiles);
   if (profile === null) return bypass('not_llm');
   if (!isReadable(head, profile)) return bypass('content_type');
-  if (!isUnencoded(head)) return bypass('unsupported_encoding');
+  if (!isUnencoded(head) || isEncodingSigned(head)) return bypass('unsupported_encoding');
   const body = bodyModeOf(head, maxRequestBytes);
   return body === 'no_body' || body === 'too_large' ? bypass(body) : { kind: 'candidate', body, profile };
 }
@@ -147,6 +148,12 @@ function isReadable({ headers }: RequestHead, { contentType }: Profile): boolean
 function isUnencoded({ headers }: RequestHead): boolean {
   const values = headerValues(headers, 'content-encoding');
   return values.every((value) => value.trim().toLowerCase() === 'identity');
+}
+
+/** The leader's `accept-encoding` is replaced by identity: where a signature covers another value, that would break it. */
+function isEncodingSigned({ headers }: RequestHead): boolean {
+  const isOther = headerValues(headers, 'accept-encoding').some((value) => value.trim().toLowerCase() !== 'identity');
+  return isOther && coversHeader(headers, 'accept-encoding');
 }
 
 function bodyModeOf(

@@ -7,7 +7,7 @@ import { Buffer, isUtf8 } from 'node:buffer';
 import { JsonDocument, kinds, SLOTS_PER_NODE, type JsonKind, type JsonNode } from './document.ts';
 import { hasDuplicateNames } from './duplicate-names.ts';
 import { scanNumber } from './number.ts';
-import { scanString } from './string.ts';
+import { scanPlain, scanString } from './string.ts';
 
 /** Why a text is not read. */
 export type JsonRefusal =
@@ -127,10 +127,12 @@ class Reader {
 
   private readString(): boolean {
     const start = this.position + 1;
-    const scanned = scanString(this.bytes, start);
-    if (scanned === null) return this.refuse('bad_string');
-    this.push(scanned.hasEscapes ? kinds.escapedString : kinds.plainString, start, scanned.end);
-    this.position = scanned.end + 1;
+    const plainEnd = scanPlain(this.bytes, start);
+    const isPlain = this.bytes[plainEnd] === QUOTE;
+    const end = isPlain ? plainEnd : scanString(this.bytes, plainEnd);
+    if (end === -1) return this.refuse('bad_string');
+    this.push(isPlain ? kinds.plainString : kinds.escapedString, start, end);
+    this.position = end + 1;
     return true;
   }
 

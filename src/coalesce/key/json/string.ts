@@ -6,12 +6,6 @@
 import type { Buffer } from 'node:buffer';
 import type { ByteSink } from './byte-sink.ts';
 
-export interface ScannedString {
-  /** Offset of the closing quote. */
-  readonly end: number;
-  readonly hasEscapes: boolean;
-}
-
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SOLIDUS = 0x2f;
@@ -43,23 +37,21 @@ const canonicalEscapes: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Offset of the first byte at or after `start` that is not plain text; the end of the bytes where all are. */
-function scanPlain(bytes: Buffer, start: number): number {
+export function scanPlain(bytes: Buffer, start: number): number {
   let position = start;
   while (position < bytes.length && endsRun[bytes[position] ?? 0] === 0) position += 1;
   return position;
 }
 
-/** The string whose first byte after the quote is at `start`; null where it is broken or says no Unicode text. */
-export function scanString(bytes: Buffer, start: number): ScannedString | null {
-  let hasEscapes = false;
+/** Offset of the closing quote of the string whose first byte is at `start`; -1 where it is broken or says no Unicode text. */
+export function scanString(bytes: Buffer, start: number): number {
   let position = scanPlain(bytes, start);
   while (bytes[position] === BACKSLASH) {
     const next = scanEscape(bytes, position);
-    if (next === -1) return null;
-    hasEscapes = true;
+    if (next === -1) return -1;
     position = scanPlain(bytes, next);
   }
-  return bytes[position] === QUOTE ? { end: position, hasEscapes } : null;
+  return bytes[position] === QUOTE ? position : -1;
 }
 
 /** The text of a scanned string. */

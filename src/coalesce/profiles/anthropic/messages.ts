@@ -15,7 +15,7 @@ export const anthropicMessage: Envelope = envelope('SDKs differ in whether the r
   { items: anthropicBlock },
 ]);
 
-export const anthropicRoot: Envelope = envelope(
+const anthropicRoot: Envelope = envelope(
   rootOrder,
   ['messages', { items: anthropicMessage }],
   ['system', { items: anthropicBlock }],

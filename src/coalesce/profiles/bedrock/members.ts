@@ -2,7 +2,7 @@
 
 import type { Profile } from '../profile.ts';
 
-export const bedrockSources: readonly string[] = [
+const bedrockSources: readonly string[] = [
   'https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html',
   'npm @aws-sdk/client-bedrock-runtime 3.1164.0, PyPI boto3 1.44.8',
 ];

@@ -3,7 +3,7 @@
 import type { Envelope, MemberRule, Profile, Sampling, Usage } from '../profile.ts';
 import { envelope, float, leaf } from '../shared-rules.ts';
 
-export const ollamaSources: readonly string[] = [
+const ollamaSources: readonly string[] = [
   'https://github.com/ollama/ollama api/types.go, server/routes.go, docs/api.md',
   'npm ollama, PyPI ollama',
 ];

@@ -3,10 +3,10 @@
  * is the policy's to say.
  */
 
-import { kinds } from '../key/json/document.ts';
-import { isZero, spellExactly } from '../key/json/number.ts';
-import { isText, lookUp, memberOf, type RequestBody } from '../key/request-body.ts';
-import type { JsonPath, Profile } from './profile.ts';
+import { kinds } from '../../key/json/document.ts';
+import { isZero, spellExactly } from '../../key/json/number.ts';
+import { isText, lookUp, memberOf, type RequestBody } from '../../key/request-body.ts';
+import type { JsonPath, Profile } from '../profile.ts';
 
 /** Is the call as deterministic as `sampling` demands? */
 export function isDeterministicEnough(

@@ -2,9 +2,9 @@
  * Whether a call does more than answer: state that it makes or continues, and tools that act. Reads the profile's tables.
  */
 
-import { kinds, type JsonDocument, type JsonNode } from '../key/json/document.ts';
-import { isText, lookUp, memberOf, type RequestBody } from '../key/request-body.ts';
-import type { Profile, SideEffect } from './profile.ts';
+import { kinds, type JsonDocument, type JsonNode } from '../../key/json/document.ts';
+import { isText, lookUp, memberOf, type RequestBody } from '../../key/request-body.ts';
+import type { Profile, SideEffect } from '../profile.ts';
 import { areToolsOff, toolsOffered } from './tools.ts';
 
 /** `tools` is the policy's word: may tools that the caller runs be offered? Tools that others run never may. */

@@ -1,8 +1,8 @@
 /** Which tools a call offers to the model: none, such as the caller runs, or one that acts by itself. */
 
-import { kinds, type JsonDocument, type JsonNode } from '../key/json/document.ts';
-import { isText, lookUp, memberOf, type RequestBody } from '../key/request-body.ts';
-import type { ToolList, ToolRules } from './profile.ts';
+import { kinds, type JsonDocument, type JsonNode } from '../../key/json/document.ts';
+import { isText, lookUp, memberOf, type RequestBody } from '../../key/request-body.ts';
+import type { ToolList, ToolRules } from '../profile.ts';
 
 export type Offered = 'none' | 'caller_runs' | 'unsafe';
 
