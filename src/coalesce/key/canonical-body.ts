@@ -82,6 +82,7 @@ class Writer {
   private value(node: JsonNode, rule: MemberRule | undefined): void {
     switch (this.document.kind(node)) {
       case kinds.plainString:
+      case kinds.canonicalString:
       case kinds.escapedString:
         return this.string(node);
       case kinds.number:
@@ -142,7 +143,7 @@ class Writer {
     if (text !== undefined) return sink.text(JSON.stringify(text));
     const start = document.start(node);
     const end = document.end(node);
-    if (document.kind(node) === kinds.plainString) return sink.copy(start - 1, end + 1);
+    if (document.kind(node) !== kinds.escapedString) return sink.copy(start - 1, end + 1);
     sink.copy(start - 1, start);
     writeString(sink, document.bytes, { start, end });
     sink.byte(QUOTE);

@@ -10,16 +10,20 @@ import { decodeString } from './string.ts';
 /** Position of a value (or of a member's name, which is a string) on the tape. */
 export type JsonNode = number;
 
-/** What a node is. Strings with escapes are a kind of their own, because the others can be taken as they stand. */
+/**
+ * What a node is. Strings differ in how they are written: plain ones have no escapes, canonical ones have each in its one
+ * canonical spelling, escaped ones have others.
+ */
 export const kinds = {
   null: 0,
   true: 1,
   false: 2,
   number: 3,
   plainString: 4,
-  escapedString: 5,
-  array: 6,
-  object: 7,
+  canonicalString: 5,
+  escapedString: 6,
+  array: 7,
+  object: 8,
 } as const;
 export type JsonKind = (typeof kinds)[keyof typeof kinds];
 
@@ -52,7 +56,7 @@ export class JsonDocument {
 
   isString(node: JsonNode): boolean {
     const kind = this.kind(node);
-    return kind === kinds.plainString || kind === kinds.escapedString;
+    return kind >= kinds.plainString && kind <= kinds.escapedString;
   }
 
   start(node: JsonNode): number {

@@ -7,7 +7,7 @@ import { Buffer, isUtf8 } from 'node:buffer';
 import { JsonDocument, kinds, SLOTS_PER_NODE, type JsonKind, type JsonNode } from './document.ts';
 import { hasDuplicateNames } from './duplicate-names.ts';
 import { scanNumber } from './number.ts';
-import { scanPlain, scanString } from './string.ts';
+import { scanCanonical, scanPlain, scanString } from './string.ts';
 
 /** Why a text is not read. */
 export type JsonRefusal =
@@ -126,12 +126,18 @@ class Reader {
   }
 
   private readString(): boolean {
+    const { bytes } = this;
     const start = this.position + 1;
-    const plainEnd = scanPlain(this.bytes, start);
-    const isPlain = this.bytes[plainEnd] === QUOTE;
-    const end = isPlain ? plainEnd : scanString(this.bytes, plainEnd);
-    if (end === -1) return this.refuse('bad_string');
-    this.push(isPlain ? kinds.plainString : kinds.escapedString, start, end);
+    const plainEnd = scanPlain(bytes, start);
+    if (bytes[plainEnd] === QUOTE) return this.endString(kinds.plainString, start, plainEnd);
+    const canonicalEnd = scanCanonical(bytes, plainEnd);
+    if (bytes[canonicalEnd] === QUOTE) return this.endString(kinds.canonicalString, start, canonicalEnd);
+    const end = scanString(bytes, canonicalEnd);
+    return end === -1 ? this.refuse('bad_string') : this.endString(kinds.escapedString, start, end);
+  }
+
+  private endString(kind: JsonKind, start: number, end: number): true {
+    this.push(kind, start, end);
     this.position = end + 1;
     return true;
   }

@@ -28,6 +28,11 @@ const shortEscapes: ReadonlyMap<number, number> = new Map([
   [0x74, 0x09],
 ]);
 
+/** 1 for the letters of canonical escapes: of the short ones, all but the solidus. */
+const isCanonicalLetter: Uint8Array = Uint8Array.from({ length: 256 }, (_, letter) =>
+  shortEscapes.has(letter) && letter !== SOLIDUS ? 1 : 0,
+);
+
 /** Characters that must be escaped → their canonical escape. */
 const canonicalEscapes: ReadonlyMap<number, string> = new Map([
   ...Array.from({ length: 0x20 }, (_, code): [number, string] => [code, `\\u00${code.toString(16).padStart(2, '0')}`]),
@@ -40,6 +45,14 @@ const canonicalEscapes: ReadonlyMap<number, string> = new Map([
 export function scanPlain(bytes: Buffer, start: number): number {
   let position = start;
   while (position < bytes.length && endsRun[bytes[position] ?? 0] === 0) position += 1;
+  return position;
+}
+
+/** As `scanPlain`, for the first byte that is neither plain text nor an escape in its canonical spelling. */
+export function scanCanonical(bytes: Buffer, start: number): number {
+  let position = scanPlain(bytes, start);
+  while (bytes[position] === BACKSLASH && isCanonicalLetter[bytes[position + 1] ?? 0] === 1)
+    position = scanPlain(bytes, position + 2);
   return position;
 }
 
@@ -71,28 +84,12 @@ export function decodeString(bytes: Buffer, start: number, end: number): string 
 export function writeString(sink: ByteSink, bytes: Buffer, { start, end }: { start: number; end: number }): void {
   let position = start;
   while (position < end) {
-    const run = scanCanonical(bytes, position, end);
+    const run = scanCanonical(bytes, position);
     sink.copy(position, run);
     if (run === end) return;
     sink.text(spellCodePoint(codePointAt(bytes, run)));
     position = run + escapeLength(bytes, run);
   }
-}
-
-/** Offset of the first escape that is not the canonical one for its character; `end` where there is none. */
-function scanCanonical(bytes: Buffer, start: number, end: number): number {
-  let position = start;
-  while (position < end) {
-    if (bytes[position] !== BACKSLASH) position += 1;
-    else if (isCanonicalEscape(bytes[position + 1])) position += 2;
-    else return position;
-  }
-  return end;
-}
-
-/** Every short escape but the solidus's is the canonical one for its character. */
-function isCanonicalEscape(letter: number | undefined): boolean {
-  return letter !== LOWER_U && letter !== SOLIDUS;
 }
 
 function spellCodePoint(code: number): string {
