@@ -38,6 +38,7 @@ const policy: Policy = {
     normalize: { collapseWhitespace: true, stripTimestamps: true, stripNonces: [] },
   },
   rollout: 100,
+  shadow: { compare: 0, maxBytes: 1 },
   maxWaiters: 32,
   lateJoin: { maxEvents: 1, maxBytes: 1, maxAgeMs: 1 },
   deadlines: { firstByteMs: 1, idleMs: 1, totalMs: 1, waitMs: 1 },

@@ -149,7 +149,7 @@ export function knownKeys(): string[] {
 }
 
 function contentOf(read: z.output<typeof file>): ConfigContent {
-  const { mode, tenant, sampling, tools, identity, deadlines, rollout } = read;
+  const { mode, tenant, sampling, tools, identity, deadlines, rollout, shadow } = read;
   const maxWaiters = read.limits.max_waiters;
   return {
     listen: read.listen,
@@ -166,7 +166,7 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     logLevel: read.log.level,
     profiles: read.profiles,
     policy: policyNamed(reservedNames.base, {
-      ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines, rollout },
+      ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines, rollout, shadow },
       key: keyOptionsOf(read.key),
       lateJoin: read.late_join,
     }),

@@ -53,6 +53,7 @@ function renderPolicy(policy: Policy): Record<string, unknown> {
     late_join: renderLateJoin(policy),
     deadlines: renderDeadlines(policy),
     rollout: policy.rollout,
+    shadow: { compare: policy.shadow.compare, max_bytes: formatSize(policy.shadow.maxBytes) },
   };
 }
 

@@ -6,10 +6,17 @@ import { createHash } from 'node:crypto';
 
 import { z } from 'zod';
 
-import type { Deadlines, KeyOptions, LateJoin, Policy, TenantSource } from '../coalesce/request/policy.ts';
+import type {
+  Deadlines,
+  KeyOptions,
+  LateJoin,
+  Policy,
+  ShadowSampling,
+  TenantSource,
+} from '../coalesce/request/policy.ts';
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
 import { tenantSource } from './policy/tenant-sources.ts';
-import { count, duration, oneOf, percentage, size } from './values/scalars.ts';
+import { count, duration, oneOf, percentage, share, size } from './values/scalars.ts';
 
 /** What a policy says, without what is derived from it. */
 export type PolicyContent = Omit<Policy, 'epoch' | 'name'>;
@@ -47,6 +54,7 @@ export const defaultPolicyContent: PolicyContent = {
     normalize: { collapseWhitespace: false, stripTimestamps: false, stripNonces: [] },
   },
   rollout: 100,
+  shadow: { compare: 0.01, maxBytes: 2 ** 20 },
   maxWaiters: 32,
   lateJoin: { maxEvents: 1000, maxBytes: 2 ** 20, maxAgeMs: minute },
   deadlines: { firstByteMs: 10 * minute, idleMs: 5 * minute, totalMs: 30 * minute, waitMs: 15 * minute },
@@ -65,6 +73,7 @@ export interface PolicyShape {
   readonly late_join: z.ZodType<LateJoin>;
   readonly deadlines: z.ZodType<Deadlines>;
   readonly rollout: z.ZodType<number>;
+  readonly shadow: z.ZodType<ShadowSampling>;
 }
 
 /** The keys, with `base` for what is not said. */
@@ -86,6 +95,7 @@ export function policyShape(base: PolicyContent): PolicyShape {
     late_join: lateJoin(base.lateJoin),
     deadlines: deadlines(base.deadlines),
     rollout: percentage().default(base.rollout),
+    shadow: shadow(base.shadow),
   };
 }
 
@@ -118,12 +128,12 @@ export function policyContentOf(read: PolicyOverrides): PolicyContent {
 
 /**
  * The policy of this content. Its epoch depends on nothing but the content, so equal policies share. The rollout has no
- * part in it: what is enforced at a smaller share keeps its keys at a larger one.
+ * part in it: what is enforced at a smaller share keeps its keys at a larger one. Nor has what shadow mode compares.
  */
 export function policyNamed(name: string, content: PolicyContent): Policy {
-  const { rollout, ...plain } = content;
+  const { rollout, shadow: compared, ...plain } = content;
   const epoch = createHash('sha256').update(canonicalJson(plain)).digest('hex').slice(0, 16);
-  return { ...plain, rollout, epoch, name };
+  return { ...plain, rollout, shadow: compared, epoch, name };
 }
 
 function lateJoin(base: LateJoin): z.ZodType<LateJoin> {
@@ -135,6 +145,19 @@ function lateJoin(base: LateJoin): z.ZodType<LateJoin> {
     })
     .prefault({})
     .transform((read) => ({ maxEvents: read.max_events, maxBytes: read.max_bytes, maxAgeMs: read.max_age }));
+}
+
+/** A captured answer is looked through in one go, so that none may be large. */
+const largestSpecimen = 8 * 2 ** 20;
+
+function shadow(base: ShadowSampling): z.ZodType<ShadowSampling> {
+  return z
+    .strictObject({
+      compare: share().default(base.compare),
+      max_bytes: size({ least: 1, most: largestSpecimen }).default(base.maxBytes),
+    })
+    .prefault({})
+    .transform((read) => ({ compare: read.compare, maxBytes: read.max_bytes }));
 }
 
 function deadlines(base: Deadlines): z.ZodType<Deadlines> {

@@ -3,13 +3,16 @@
 import type { FlightId } from '../coalesce/flight/flight.ts';
 import type { ExchangeCommand, ExchangePhase, Step } from './exchange-phase.ts';
 import { answerHeadOf, leaderCacheStatus } from './headers.ts';
-import type { EnvoyMessage, Reply } from './wire.ts';
+import type { EnvoyMessage, ModeOverride, Reply } from './wire.ts';
 
 /**
  * The length goes: a client that counts its bytes would hang up before our reply to the end has reached Envoy, which takes
  * that for a caller who left.
  */
-const withBody = { mode: { captureResponse: true }, removeHeaders: ['content-length'] } as const;
+export const withBody: { readonly mode: ModeOverride; readonly removeHeaders: readonly string[] } = {
+  mode: { captureResponse: true },
+  removeHeaders: ['content-length'],
+};
 
 type Message<Kind extends EnvoyMessage['kind']> = Extract<EnvoyMessage, { kind: Kind }>;
 

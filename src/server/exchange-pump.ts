@@ -113,6 +113,13 @@ export class ExchangePump {
         return table.answerGrew(command.flight, { ...command, now });
       case 'answerEnded':
         return table.answerEnded(command.flight, { ...command, now });
+      case 'specimenBegan':
+        return table.specimenBegan(this.#id, command.head);
+      case 'specimenGrew':
+        this.#record.bytesPassed(command.bytes.length);
+        return table.specimenGrew(this.#id, command.bytes);
+      case 'specimenEnded':
+        return table.specimenEnded(this.#id);
       case 'finish':
         return this.#end(null);
       case 'break':
@@ -141,8 +148,16 @@ export class ExchangePump {
     this.#record.governedBy(policy.name);
     const { leg } = this.#board.table;
     const screening = this.#screening(head, policy);
-    const capture = leg === 'attached' && policy.mode === 'enforce' && policy.rollout > 0;
+    const mayLead = leg === 'attached' && policy.mode === 'enforce' && policy.rollout > 0;
+    const capture = screening.kind === 'candidate' && (this.#isDrawn(policy) || mayLead);
     this.receive({ kind: 'screened', screening, capture });
+  }
+
+  /** For a comparison, should the exchange come under shadow. */
+  #isDrawn(policy: Policy): boolean {
+    if (policy.mode === 'enforce' && policy.rollout === 100) return false;
+    const { compare } = policy.shadow;
+    return this.#board.table.drawForComparison(this.#id, { compare, chance: this.#board.chance() });
   }
 
   #screening(head: RequestHead, policy: Policy): Screening {
@@ -165,7 +180,8 @@ export class ExchangePump {
     if (verdict.kind === 'bypass') return this.receive({ kind: 'judged', judgement: verdict });
     this.#record.keyed(verdict.key);
     if (!isEnforced(verdict.key, policy)) {
-      const would = table.shadow(this.#id, verdict);
+      const would = table.shadow({ ...verdict, exchange: this.#id, policy, route: head.routeName });
+      this.#record.shadowed(would);
       return this.receive({ kind: 'judged', judgement: { kind: 'shadow', would } });
     }
     // A view into the gRPC message; the detached leg keeps it until the answer begins.

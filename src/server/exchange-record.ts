@@ -3,6 +3,7 @@
 import type { ExchangeId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
 import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
+import type { Would } from '../coalesce/shadow/shadow-table.ts';
 import type { Redemption } from '../coalesce/table/joining.ts';
 import type { ExchangeEnding, FilterName } from '../extproc/exchange-phase.ts';
 import type { Reply } from '../extproc/wire.ts';
@@ -17,6 +18,7 @@ export class ExchangeRecord {
   #said: Readonly<Record<string, string>> = {};
   #role: 'leader' | 'follower' | null = null;
   #flight: string | null = null;
+  #would: Would | null = null;
   #status: number | null = null;
   #bytes = 0;
   #firstByteAt: number | null = null;
@@ -40,6 +42,11 @@ export class ExchangeRecord {
 
   keyed(key: Key): void {
     this.#key8 = key.slice(0, 8);
+  }
+
+  /** What it would have been. */
+  shadowed(would: Would): void {
+    this.#would = would;
   }
 
   boarded(redemption: Extract<Redemption, { kind: 'aboard' }>): void {
@@ -93,6 +100,8 @@ export class ExchangeRecord {
       reason: bypassed ?? wordOf(shedReasons, reason),
       role: this.#role ?? (outcome === 'leader' || outcome === 'follower' ? outcome : null),
       flight: this.#flight ?? this.#said['flight'] ?? null,
+      would: this.#would?.role ?? null,
+      wouldFlight: this.#would?.flight ?? null,
       key8: this.#key8,
       policy: this.#policy,
       status: this.#status,

@@ -60,6 +60,11 @@ export class Switchboard {
     this.#egress = config.egress === null ? null : this.#openEgress(config.egress);
   }
 
+  /** Random, from 0 up to, but not including, 1. */
+  chance(): number {
+    return Math.random();
+  }
+
   /** Milliseconds on a clock that only runs forward. */
   now(): number {
     return performance.now();

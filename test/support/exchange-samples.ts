@@ -59,6 +59,8 @@ export const phaseSamples: {
   leading: [{ phase: 'leading', flight }],
   capturing: [{ phase: 'capturing', flight }],
   shadowed: [{ phase: 'shadowed' }],
+  compared: [{ phase: 'compared' }],
+  comparing: [{ phase: 'comparing' }],
   waiting: [
     { phase: 'waiting', flight, waitMs: 1_000, told: false },
     { phase: 'waiting', flight, waitMs: 1_000, told: true },
@@ -114,8 +116,9 @@ const coreSamples: { readonly [Kind in Exclude<ExchangeEvent['kind'], 'messageRe
   ],
   judged: [
     { kind: 'judged', judgement: { kind: 'bypass', reason: 'side_effects' } },
-    { kind: 'judged', judgement: { kind: 'shadow', would: 'leader' } },
-    { kind: 'judged', judgement: { kind: 'shadow', would: 'follower' } },
+    { kind: 'judged', judgement: { kind: 'shadow', would: { role: 'leader', flight, isCompared: false } } },
+    { kind: 'judged', judgement: { kind: 'shadow', would: { role: 'follower', flight, isCompared: false } } },
+    { kind: 'judged', judgement: { kind: 'shadow', would: { role: 'follower', flight, isCompared: true } } },
     ...decisions.map((decision): Event<'judged'> => ({ kind: 'judged', judgement: { kind: 'decided', decision } })),
   ],
   redeemed: [

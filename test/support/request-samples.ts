@@ -43,6 +43,7 @@ export function samplePolicy(changes: Partial<Policy> = {}): Policy {
       normalize: { collapseWhitespace: false, stripTimestamps: false, stripNonces: [] },
     },
     rollout: 100,
+    shadow: { compare: 0.01, maxBytes: 1_048_576 },
     maxWaiters: 32,
     lateJoin: { maxEvents: 1000, maxBytes: 1_048_576, maxAgeMs: 60_000 },
     deadlines: { firstByteMs: 600_000, idleMs: 300_000, totalMs: 1_800_000, waitMs: 900_000 },

@@ -86,6 +86,11 @@ policies:
     ['policies: [a]', 'policies: a list is not a mapping of names to policies'],
     ['policies: {a: 5}', 'policies.a: 5 is not a mapping of keys'],
     ['rollout: 101', 'rollout: 101 is not allowed, expected a number from 0 to 100'],
+    ['shadow: {compare: 2}', 'shadow.compare: 2 is not allowed, expected a number from 0 to 1'],
+    [
+      'shadow: {max_bytes: 9MiB}',
+      'shadow.max_bytes: "9MiB" is not allowed, expected a size such as 65536, 64KiB or 8MiB, from 1 to 8MiB',
+    ],
   ])('%s is refused', (text, expected) => {
     const found = mistakes(text);
     expect(found).toHaveLength(1);

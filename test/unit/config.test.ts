@@ -51,6 +51,7 @@ max_promotions: 3
 drain: 30m
 log: {level: info}
 rollout: 100
+shadow: {compare: 0.01, max_bytes: 1MiB}
 profiles: []
 policies: {}
 `;
@@ -75,6 +76,7 @@ max_promotions: 0
 drain: 0s
 log: {level: silent}
 rollout: 12.5
+shadow: {compare: 0.5, max_bytes: 64KiB}
 profiles:
 - {name: gateway, path: "**/llm/{model}/talk", like: openai-chat, model: path, stream: {body: sse, when_absent: true}}
 - {name: always, path: /always, like: anthropic-messages, stream: true, model: {body: name}}
@@ -126,6 +128,7 @@ describe('a configuration', () => {
         ],
         anonymous: 'share',
       },
+      shadow: { compare: 0.5, maxBytes: 65_536 },
       maxWaiters: 1000,
       lateJoin: { maxEvents: 0, maxBytes: 0, maxAgeMs: 7_200_000 },
       deadlines: { firstByteMs: 3_599_000, idleMs: 1000, totalMs: 86_400_000, waitMs: 3_540_000 },
@@ -246,7 +249,6 @@ describe('a mistaken configuration', () => {
   it.each([
     ['retry: {}', 'retry'],
     ['negative_cache: {}', 'negative_cache'],
-    ['shadow: {}', 'shadow'],
     ['tls: {}', 'tls'],
     ['redis: {}', 'redis'],
     ['tracing: {}', 'tracing'],

@@ -10,7 +10,7 @@ import { keyParts, makeKey, type Key, type KeyParts } from '../key/key.ts';
 import { bodyChanges } from '../key/options/body-changes.ts';
 import { modelOf, readBody, streamModeOf, type RequestBody } from '../key/request-body.ts';
 import { profileOf } from '../profiles/known-profiles.ts';
-import type { ErrorShape, Profile } from '../profiles/profile.ts';
+import type { ErrorShape, Profile, Usage } from '../profiles/profile.ts';
 import { isDeterministicEnough } from '../profiles/objections/sampling.ts';
 import { hasSideEffects } from '../profiles/objections/side-effects.ts';
 import { headerValues, soleHeader, type RequestHead } from './head.ts';
@@ -61,6 +61,8 @@ export type Verdict =
       readonly key: Key;
       readonly model: string;
       readonly errorShape: ErrorShape;
+      /** Where the answer says what it cost. */
+      readonly usage: Usage;
       /** Digest of the body as sent, 64 hex digits: requests with one key may differ in it. */
       readonly rawDigest: string;
     };
@@ -96,6 +98,7 @@ export function judge(request: JudgedRequest, options: JudgeOptions): Verdict {
     key: makeKey(secret, parts),
     model,
     errorShape: request.profile.errorShape,
+    usage: request.profile.usage,
     rawDigest: digest(secret, { label: 'raw body', parts: [], bytes: request.body }),
   };
 }

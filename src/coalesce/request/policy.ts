@@ -53,6 +53,14 @@ export interface Deadlines {
   readonly waitMs: number;
 }
 
+/** How what shadow mode would share is looked into. */
+export interface ShadowSampling {
+  /** Share of the would-be hits whose answers are compared, from 0 to 1. */
+  readonly compare: number;
+  /** The most of one answer's body that is captured for it, as sent and without its coding. */
+  readonly maxBytes: number;
+}
+
 export interface Policy {
   /** Changes whenever anything in the policy that decides about sharing changes; part of every key. */
   readonly epoch: string;
@@ -65,6 +73,8 @@ export interface Policy {
   readonly key: KeyOptions;
   /** Per cent of the keys that are enforced; the rest is shadowed. Not in the epoch: raising it moves no key. */
   readonly rollout: number;
+  /** Not in the epoch either: it decides about no answer. */
+  readonly shadow: ShadowSampling;
   /** Callers of a flight beyond the first. */
   readonly maxWaiters: number;
   readonly lateJoin: LateJoin;

@@ -14,7 +14,7 @@ import {
   type Ticket,
 } from '../flight/flight.ts';
 import type { Key } from '../key/key.ts';
-import type { ErrorShape } from '../profiles/profile.ts';
+import type { ErrorShape, Usage } from '../profiles/profile.ts';
 import type { ShedReason } from '../request/outcomes.ts';
 import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
@@ -31,6 +31,7 @@ export interface Arrival {
   readonly policy: Policy;
   readonly model: string;
   readonly errorShape: ErrorShape;
+  readonly usage: Usage;
   readonly rawDigest: string;
   /** Digest of what identifies this exchange to deliver. */
   readonly binding: string;
@@ -128,6 +129,7 @@ function newFlight(board: Board, arrival: Arrival, now: number): Flight {
     policy: arrival.policy,
     model: arrival.model,
     errorShape: arrival.errorShape,
+    usage: arrival.usage,
     begunAt: now,
     rawDigest: arrival.rawDigest,
     request: board.leg === 'detached' ? arrival.request : null,

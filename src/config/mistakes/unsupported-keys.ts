@@ -4,7 +4,6 @@
 export const unsupportedKeys: ReadonlySet<string> = new Set([
   'retry',
   'negative_cache',
-  'shadow',
   'tls',
   'redis',
   'tracing',
