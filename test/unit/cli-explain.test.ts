@@ -226,4 +226,23 @@ describe('explain', () => {
     expect(result).toMatchObject({ exitCode, stdout: '' });
     expect(result.stderr).toContain(message);
   });
+
+  it.each<[object, string | null]>([
+    [{ store: true }, '/store: keeps the completion'],
+    [{ tools: [{ type: 'function' }] }, '/tools: functions, which tools: allow lets pass'],
+    [{ tools: [{ type: 'web_search' }] }, '/tools: a tool that the provider runs, or of an unknown kind'],
+    [{ temperature: undefined }, '/temperature: absent'],
+    [{ temperature: 1 }, '/temperature: not 0'],
+    [{ temperature: 1, seed: 7 }, '/temperature: not 0, and a seed counts only with sampling: seeded'],
+    [{ model: undefined }, null],
+  ])('names the member that is the reason: %j', (changes, detail) => {
+    const request = JSON.stringify({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { host: 'h', authorization: 'Bearer k', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', messages: [], temperature: 0, ...changes }),
+    });
+    const [line] = lines(run([], { json: true, config: null }, { '-': request }));
+    expect(line).toMatchObject({ outcome: 'bypass', detail });
+  });
 });

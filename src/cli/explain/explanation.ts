@@ -24,7 +24,13 @@ export type Explanation = {
   readonly request: CapturedRequest;
   readonly policy: Policy;
 } & (
-  | { readonly outcome: 'bypass'; readonly reason: BypassReason; readonly profile: Profile | null }
+  | {
+      readonly outcome: 'bypass';
+      readonly reason: BypassReason;
+      /** The member of the body that is the reason, and why; null where no single one is. */
+      readonly detail: string | null;
+      readonly profile: Profile | null;
+    }
   | {
       readonly outcome: 'eligible';
       readonly profile: Profile;
@@ -50,12 +56,14 @@ export function explainRequest(request: CapturedRequest, { policy, secret, confi
   const { maxRequestBytes } = config.limits;
   const profiles = config.profiles.map((added) => added.profile);
   const screening = screen(head, { policy, maxRequestBytes, profiles });
-  if (screening.kind === 'bypass')
-    return { request, policy, outcome: 'bypass', reason: screening.reason, profile: null };
+  const bypass = (reason: BypassReason, profile: Profile | null, detail: string | null = null): Explanation => {
+    return { request, policy, outcome: 'bypass', reason, detail, profile };
+  };
+  if (screening.kind === 'bypass') return bypass(screening.reason, null);
   const { profile } = screening;
-  if (body.length > maxRequestBytes) return { request, policy, outcome: 'bypass', reason: 'too_large', profile };
+  if (body.length > maxRequestBytes) return bypass('too_large', profile);
   const examination = examine({ head, body, profile }, { policy, secret });
-  if (examination.kind === 'bypass') return { request, policy, outcome: 'bypass', reason: examination.reason, profile };
+  if (examination.kind === 'bypass') return bypass(examination.reason, profile, examination.detail);
   const { tenancy, model, parts } = examination;
   const key = makeKey(secret, parts);
   const ignored = [

@@ -34,6 +34,7 @@ export function printJson(explanations: readonly Explanation[], { isPair, differ
         request: request.label,
         outcome,
         reason: outcome === 'bypass' ? explanation.reason : null,
+        detail: outcome === 'bypass' ? explanation.detail : null,
         ...(outcome === 'bypass' ? { key: null, tenant_source: null } : eligibleMembers(explanation)),
         policy: policy.name,
         mode: policy.mode,
@@ -57,9 +58,10 @@ function eligibleMembers(explanation: Eligible): Record<string, unknown> {
   };
 }
 
-function bypassLines({ reason, policy, profile }: Extract<Explanation, { outcome: 'bypass' }>): string[] {
+function bypassLines({ reason, detail, policy, profile }: Extract<Explanation, { outcome: 'bypass' }>): string[] {
   return [
     `decision: bypass, ${reason}: ${reasonsInWords[reason] ?? 'only a running processor says so'}`,
+    ...(detail === null ? [] : [`because of: ${detail}`]),
     `policy: ${policy.name}`,
     ...(profile === null ? [] : [`endpoint: ${profile.name}`]),
   ];

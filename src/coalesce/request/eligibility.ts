@@ -11,8 +11,8 @@ import { bodyChanges } from '../key/options/body-changes.ts';
 import { modelOf, readBody, streamModeOf, type RequestBody } from '../key/request-body.ts';
 import { profileOf } from '../profiles/known-profiles.ts';
 import type { ErrorShape, Profile, Usage } from '../profiles/profile.ts';
-import { isDeterministicEnough } from '../profiles/objections/sampling.ts';
-import { hasSideEffects } from '../profiles/objections/side-effects.ts';
+import { nondeterminismOf } from '../profiles/objections/sampling.ts';
+import { sideEffectOf } from '../profiles/objections/side-effects.ts';
 import { headerValues, soleHeader, type RequestHead } from './head.ts';
 import type { BypassReason } from './outcomes.ts';
 import type { Policy } from './policy.ts';
@@ -83,13 +83,14 @@ export interface JudgeOptions {
 
 /** What there is to say about an eligible request. */
 export type Examination =
-  | { readonly kind: 'bypass'; readonly reason: BypassReason }
+  /** `detail`: which member of the body is the reason, and why; null where no single one is. */
+  | { readonly kind: 'bypass'; readonly reason: BypassReason; readonly detail: string | null }
   | { readonly kind: 'eligible'; readonly tenancy: Tenancy; readonly model: string; readonly parts: KeyParts };
 
 /** For a request that `screen` let pass. */
 export function judge(request: JudgedRequest, options: JudgeOptions): Verdict {
   const examination = examine(request, options);
-  if (examination.kind === 'bypass') return examination;
+  if (examination.kind === 'bypass') return bypass(examination.reason);
   const { tenancy, model, parts } = examination;
   const { secret } = options;
   return {
@@ -105,16 +106,16 @@ export function judge(request: JudgedRequest, options: JudgeOptions): Verdict {
 
 /** As `judge`, with everything that the key is made of in place of the key. */
 export function examine({ head, body, profile }: JudgedRequest, { policy, secret }: JudgeOptions): Examination {
-  if (body.length === 0) return bypass('no_body');
+  if (body.length === 0) return unexplained('no_body');
   const tenancy = tenantOf(head, policy, secret);
-  if (tenancy === null) return bypass('no_tenant');
+  if (tenancy === null) return unexplained('no_tenant');
   const read = readBody(body, profile);
-  if (read === null) return bypass('unparseable');
+  if (read === null) return unexplained('unparseable');
   const model = modelOf(read, profile, head.path);
   const stream = streamModeOf(read, profile);
-  if (model === null || stream === null) return bypass('unparseable');
+  if (model === null || stream === null) return unexplained('unparseable');
   const objection = objectionTo(read, profile, policy);
-  if (objection !== null) return bypass(objection);
+  if (objection !== null) return objection;
   const changes = bodyChanges(read, policy.key, profile);
   const ignoreIdentity = policy.identity === 'ignore';
   const canonical = canonicalBody(read, { profile, stream, ignoreIdentity, changes });
@@ -122,9 +123,19 @@ export function examine({ head, body, profile }: JudgedRequest, { policy, secret
   return { kind: 'eligible', tenancy, model, parts };
 }
 
-function objectionTo(body: RequestBody, profile: Profile, policy: Policy): BypassReason | null {
-  if (hasSideEffects(body, profile, policy.tools)) return 'side_effects';
-  return isDeterministicEnough(body, profile, policy.sampling) ? null : 'nondeterministic';
+function objectionTo(
+  body: RequestBody,
+  profile: Profile,
+  policy: Policy,
+): Extract<Examination, { kind: 'bypass' }> | null {
+  const effect = sideEffectOf(body, profile, policy.tools);
+  if (effect !== null) return { ...bypass('side_effects'), detail: effect };
+  const chance = nondeterminismOf(body, profile, policy.sampling);
+  return chance === null ? null : { ...bypass('nondeterministic'), detail: chance };
+}
+
+function unexplained(reason: BypassReason): Extract<Examination, { kind: 'bypass' }> {
+  return { ...bypass(reason), detail: null };
 }
 
 function bypass(reason: BypassReason): { readonly kind: 'bypass'; readonly reason: BypassReason } {

@@ -8,22 +8,37 @@ import { isZero, spellExactly } from '../../key/json/number.ts';
 import { isText, lookUp, memberOf, type RequestBody } from '../../key/request-body.ts';
 import type { JsonPath, Profile } from '../profile.ts';
 
-/** Is the call as deterministic as `sampling` demands? */
-export function isDeterministicEnough(
+/** What makes the call less deterministic than `sampling` demands; null: nothing does. */
+export function nondeterminismOf(
   body: RequestBody,
   { sampling: rules }: Profile,
   sampling: 'deterministic' | 'seeded' | 'any',
-): boolean {
-  if (sampling === 'any' || rules === 'none') return true;
-  if (rules.overrides.some(({ path, off }) => isSwitchedOn(body, path, off))) return false;
-  if (isGreedy(body, rules.temperatures)) return true;
-  return sampling === 'seeded' && rules.seeds.some(({ path, random }) => isSeed(numberAt(body, path), random));
+): string | null {
+  if (sampling === 'any' || rules === 'none') return null;
+  const override = rules.overrides.find(({ path, off }) => isSwitchedOn(body, path, off));
+  if (override !== undefined) return `${pointerTo(override.path)}: ${override.why}`;
+  const warmth = warmthOf(body, rules.temperatures);
+  if (warmth === null) return null;
+  const isSeeded = rules.seeds.some(({ path, random }) => isSeed(numberAt(body, path), random));
+  if (!isSeeded) return warmth;
+  return sampling === 'seeded' ? null : `${warmth}, and a seed counts only with sampling: seeded`;
 }
 
-/** A temperature is given, and wherever it is given it is zero. */
-function isGreedy(body: RequestBody, temperatures: readonly JsonPath[]): boolean {
-  const given = temperatures.filter((path) => lookUp(body, path) !== 'absent').map((path) => numberAt(body, path));
-  return given.length > 0 && given.every((lexeme) => lexeme !== null && isZero(lexeme));
+/** Null where a temperature is given, and wherever it is given it is zero. */
+function warmthOf(body: RequestBody, temperatures: readonly JsonPath[]): string | null {
+  const given = temperatures.filter((path) => lookUp(body, path) !== 'absent');
+  if (given.length === 0) return `${temperatures.map(pointerTo).join(', ')}: absent`;
+  const warm = given.find((path) => !isZeroAt(body, path));
+  return warm === undefined ? null : `${pointerTo(warm)}: not 0`;
+}
+
+function isZeroAt(body: RequestBody, path: JsonPath): boolean {
+  const lexeme = numberAt(body, path);
+  return lexeme !== null && isZero(lexeme);
+}
+
+function pointerTo(path: JsonPath): string {
+  return `/${path.join('/')}`;
 }
 
 function isSeed(lexeme: string | null, random: readonly string[]): boolean {

@@ -7,12 +7,23 @@ import { isText, lookUp, memberOf, type RequestBody } from '../../key/request-bo
 import type { Profile, SideEffect } from '../profile.ts';
 import { areToolsOff, toolsOffered } from './tools.ts';
 
-/** `tools` is the policy's word: may tools that the caller runs be offered? Tools that others run never may. */
-export function hasSideEffects(body: RequestBody, profile: Profile, tools: 'bypass' | 'allow'): boolean {
-  if (profile.sideEffects.some((effect) => occurs(body, effect))) return true;
+/**
+ * The first member that does more than ask, and what it does; null: none. `tools` is the policy's word: may tools that the
+ * caller runs be offered? Tools that others run never may.
+ */
+export function sideEffectOf(body: RequestBody, profile: Profile, tools: 'bypass' | 'allow'): string | null {
+  const effect = profile.sideEffects.find((candidate) => occurs(body, candidate));
+  if (effect !== undefined) return `${placeOf(effect)}: ${effect.why}`;
   const offered = toolsOffered(body, profile.tools);
-  if (offered === 'unsafe') return true;
-  return tools === 'bypass' && offered === 'caller_runs' && !areToolsOff(body, profile.tools);
+  if (offered.kind === 'none') return null;
+  const place = `/${offered.list.path.join('/')}`;
+  if (offered.kind === 'unsafe') return `${place}: a tool that the provider runs, or of an unknown kind`;
+  if (tools === 'allow' || areToolsOff(body, profile.tools)) return null;
+  return `${place}: functions, which tools: allow lets pass`;
+}
+
+function placeOf(effect: SideEffect): string {
+  return `/${effect.kind === 'value' ? effect.path.join('/') : effect.member}`;
 }
 
 function occurs(body: RequestBody, effect: SideEffect): boolean {

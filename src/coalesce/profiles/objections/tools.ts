@@ -4,12 +4,19 @@ import { kinds, type JsonDocument, type JsonNode } from '../../key/json/document
 import { isText, lookUp, memberOf, type RequestBody } from '../../key/request-body.ts';
 import type { ToolList, ToolRules } from '../profile.ts';
 
-export type Offered = 'none' | 'caller_runs' | 'unsafe';
+type Kind = 'none' | 'caller_runs' | 'unsafe';
+
+/** The worst that is offered, and in which list. */
+export type Offered = { readonly kind: 'none' } | { readonly kind: Exclude<Kind, 'none'>; readonly list: ToolList };
 
 export function toolsOffered(body: RequestBody, { lists }: ToolRules): Offered {
-  const offered = lists.map((list) => toolsIn(body, list));
-  if (offered.includes('unsafe')) return 'unsafe';
-  return offered.includes('caller_runs') ? 'caller_runs' : 'none';
+  let offered: Offered = { kind: 'none' };
+  for (const list of lists) {
+    const kind = toolsIn(body, list);
+    if (kind === 'unsafe') return { kind, list };
+    if (kind === 'caller_runs' && offered.kind === 'none') offered = { kind, list };
+  }
+  return offered;
 }
 
 /** Does the call say that the model may use none of the tools? */
@@ -22,7 +29,7 @@ export function areToolsOff(body: RequestBody, { choices }: ToolRules): boolean 
   return words.includes('off') && !words.includes('on');
 }
 
-function toolsIn(body: RequestBody, list: ToolList): Offered {
+function toolsIn(body: RequestBody, list: ToolList): Kind {
   const { document } = body;
   const node = lookUp(body, list.path);
   if (node === 'ambiguous') return 'unsafe';
