@@ -1,16 +1,23 @@
 /**
- * Everything that has to hold, in order: the gate, the tests, the tests on each other Envoy. Its last line is
- * `N passed, N failed`; the gate counts as one. Run by .ci/run, after prepare.mjs.
+ * Everything that has to hold, in order: the gate, the tests, the tests on each other Envoy, the fuzzer. Its last line is
+ * `N passed, N failed`; the gate and the fuzzer count as one each. Run by .ci/run, after prepare.mjs.
  */
 import { spawnSync } from 'node:child_process';
 import { sum, runTests } from './test-run.mjs';
 import { runOnAllEnvoys } from './envoys.mjs';
 
-const gate = spawnSync(process.execPath, ['harness/check.mjs'], { stdio: ['ignore', 'inherit', 'inherit'] });
-const runs = [gate.status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }, runTests({}), runOnAllEnvoys()];
+const FUZZ_SECONDS = '60';
+
+const runs = [step('harness/check.mjs'), runTests({}), runOnAllEnvoys(), step('.build/harness/fuzz.js', FUZZ_SECONDS)];
 const { passed, failed } = sum(runs);
 // A run without tests proves nothing.
 const missing = runs.filter((run) => run.passed + run.failed === 0).length;
 if (missing > 0) console.error(`${missing} of ${runs.length} runs had no tests.`);
 console.log(`${passed} passed, ${failed + missing} failed`);
 process.exitCode = failed + missing === 0 ? 0 : 1;
+
+/** A script that counts as one test. */
+function step(script, ...args) {
+  const { status } = spawnSync(process.execPath, [script, ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
+  return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalBody } from '../../src/coalesce/key/canonical-body.ts';
 import { readBody, streamModeOf } from '../../src/coalesce/key/request-body.ts';
-import { openaiChat } from '../../src/coalesce/profiles/openai-chat.ts';
+import { openaiChat } from '../../src/coalesce/profiles/openai/chat.ts';
 import { jsonInRange, randomFrom, spell, type Spelling } from '../support/json-spelling.ts';
 import { keyOrReason, sampleHead, samplePolicy } from '../support/request-samples.ts';
 
