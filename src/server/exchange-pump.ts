@@ -32,6 +32,9 @@ export interface ExchangeTerms {
   readonly bypassAll: () => BypassReason | null;
 }
 
+/** What Envoy may leave untaken of one exchange's replies before no more is made for it. */
+const UNSENT_LIMIT_BYTES = 64 * 1024;
+
 export class ExchangePump {
   readonly #stream: ProcessStream;
   readonly #board: Switchboard;
@@ -41,7 +44,7 @@ export class ExchangePump {
   #phase: ExchangePhase;
   /** From the head on. */
   #policy: Policy | null = null;
-  #writable = true;
+  #unsentBytes = 0;
   #pullWanted = false;
   #events: ExchangeEvent[] = [];
   #running = false;
@@ -55,7 +58,6 @@ export class ExchangePump {
     this.#id = board.enter(this);
     this.#record = new ExchangeRecord({ id: this.#id, openedAt: board.now() });
     stream.on('data', (message: EnvoyMessage) => this.#onMessage(message));
-    stream.on('drain', () => this.#onDrain());
     // Envoy ends a stream by half-closing or by resetting it; both are a normal end.
     stream.on('end', () => this.#onEnd());
     stream.on('cancelled', () => this.#onEnd());
@@ -129,12 +131,22 @@ export class ExchangePump {
 
   #write({ reply }: Extract<ExchangeCommand, { kind: 'reply' }>): void {
     this.#record.replied(reply, this.#board.now());
-    if (!this.#closed) this.#writable = this.#stream.write(encodeReply(reply));
-    if (!this.#writable) this.#stream.pause();
+    if (this.#closed) return;
+    const bytes = encodeReply(reply);
+    this.#unsentBytes += bytes.length;
+    this.#stream.write(bytes, () => this.#onSent(bytes.length));
+    if (this.#isFull()) this.#stream.pause();
   }
 
-  #onDrain(): void {
-    this.#writable = true;
+  /** grpc-js counts messages where memory is a matter of bytes: so these are counted here. */
+  #isFull(): boolean {
+    return this.#unsentBytes >= UNSENT_LIMIT_BYTES;
+  }
+
+  #onSent(count: number): void {
+    const wasFull = this.#isFull();
+    this.#unsentBytes -= count;
+    if (!wasFull || this.#isFull() || this.#closed) return;
     this.#stream.resume();
     if (!this.#pullWanted) return;
     this.#pullWanted = false;
@@ -200,7 +212,7 @@ export class ExchangePump {
 
   /** One piece at a time, while Envoy takes more; the rest follows when the stream has drained. */
   #pull(): void {
-    if (!this.#writable) {
+    if (this.#isFull()) {
       this.#pullWanted = true;
       return;
     }
