@@ -4,7 +4,7 @@
  */
 
 export { decodeMessage } from './wire/envoy-message.ts';
-export type { EnvoyMessage, WireHead } from './wire/envoy-message.ts';
+export type { EnvoyMessage } from './wire/envoy-message.ts';
 export type { LazyStructs } from './wire/lazy-structs.ts';
 export { encodeReply } from './wire/reply.ts';
 export type { ModeOverride } from './wire/mode-override.ts';

@@ -38,8 +38,11 @@ export async function startService(options: { config: Config; log: Log; pid: num
     ready: (): true | string => (health.serving ? true : 'draining'),
     metrics: () => metrics.page(),
   };
-  const admin = await listenAdmin(config.admin, { pages: 'all', sources });
-  const probes = config.probes === null ? null : await listenAdmin(config.probes, { pages: 'probes', sources });
+  const { admin, probes } = await listenPages(config, sources).catch(async (error: unknown) => {
+    loopDelay.stop();
+    await Promise.all([grpc.close(0), board.close()]);
+    throw error;
+  });
   log.listening({
     pid,
     listen: grpc.addresses,
@@ -64,6 +67,20 @@ function overloadWatch(delay: () => number, options: { limitMs: number; log: Log
     told = isOverloaded;
     return isOverloaded ? 'overload' : null;
   };
+}
+
+async function listenPages(
+  config: Config,
+  sources: Parameters<typeof startAdmin>[0]['sources'],
+): Promise<{ admin: Admin; probes: Admin | null }> {
+  const admin = await listenAdmin(config.admin, { pages: 'all', sources });
+  if (config.probes === null) return { admin, probes: null };
+  try {
+    return { admin, probes: await listenAdmin(config.probes, { pages: 'probes', sources }) };
+  } catch (error) {
+    await admin.close();
+    throw error;
+  }
 }
 
 async function listenAdmin(

@@ -35,6 +35,7 @@ export class Switchboard {
   #timer: NodeJS.Timeout | null = null;
   #timerAt = Infinity;
   #settling = false;
+  #egressIsUp = true;
   #lastId = 0;
 
   constructor(options: { config: Config; metrics: Metrics; log: Log }) {
@@ -129,16 +130,28 @@ export class Switchboard {
     };
     return createEgress(url, {
       began: after((flight, head) => {
+        this.#egressAnswered(url);
         const endOfStream = head.status === '204' || head.status === '304';
         this.table.answerBegan(flight, { head: answerHeadOf(head), endOfStream, now: this.now() });
       }),
       grew: after((flight, bytes) => this.table.answerGrew(flight, { bytes, now: this.now() })),
       ended: after((flight, trailers) => this.table.answerEnded(flight, { trailers, now: this.now() })),
-      broke: after((flight, error) => {
-        this.log.egressDown(url, error);
+      broke: after((flight, { error, answered }) => {
+        if (!answered) this.#egressFailed(url, error);
         this.table.answerBroke(flight, this.now());
       }),
     });
+  }
+
+  /** An answer that breaks off is its upstream's affair; one that does not begin is the egress's, told once until it is back. */
+  #egressFailed(url: string, error: Error): void {
+    if (this.#egressIsUp) this.log.egressDown(url, error);
+    this.#egressIsUp = false;
+  }
+
+  #egressAnswered(url: string): void {
+    if (!this.#egressIsUp) this.log.egressUp(url);
+    this.#egressIsUp = true;
   }
 
   #carryOut(effect: Effect): void {

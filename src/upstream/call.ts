@@ -15,7 +15,8 @@ export interface CallEvents {
   /** `bytes` is the receiver's own. */
   readonly grew: (flight: FlightId, bytes: Uint8Array) => void;
   readonly ended: (flight: FlightId, trailers: HeaderList | null) => void;
-  readonly broke: (flight: FlightId, error: Error) => void;
+  /** `answered`: its head had come. */
+  readonly broke: (flight: FlightId, failure: { error: Error; answered: boolean }) => void;
 }
 
 export interface Egress {
@@ -57,6 +58,7 @@ class Call implements Dispatcher.DispatchHandler {
   readonly #events: CallEvents;
   readonly #done: () => void;
   #controller: Dispatcher.DispatchController | null = null;
+  #answered = false;
   #over = false;
 
   constructor(flight: FlightId, options: { events: CallEvents; done: () => void }) {
@@ -97,6 +99,7 @@ class Call implements Dispatcher.DispatchHandler {
   /** Interim answers (1xx) come here too; they are not the answer. */
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (this.#over || status < 200) return;
+    this.#answered = true;
     const headers = parseRawHeaders(controller.rawHeaders);
     this.#events.began(this.#flight, { status: String(status), headers });
   }
@@ -120,7 +123,8 @@ class Call implements Dispatcher.DispatchHandler {
   #break(error: unknown): void {
     if (this.#over) return;
     this.#finish();
-    this.#events.broke(this.#flight, error instanceof Error ? error : new Error(String(error)));
+    const failure = { error: error instanceof Error ? error : new Error(String(error)), answered: this.#answered };
+    this.#events.broke(this.#flight, failure);
   }
 
   #finish(): void {

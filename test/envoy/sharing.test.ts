@@ -37,7 +37,8 @@ describe.each(['attached', 'detached'] as const)('%s', (leg) => {
     await pacer.reached('head');
     await join();
     pacer.open('head');
-    await Promise.all(callers.map(({ head }) => head));
+    // Envoy 1.39.3 sends the head of an attached leader's answer with its first chunk.
+    await Promise.all(callers.slice(1).map(({ head }) => head));
     for (let step = 0; step <= tokens; step += 1) {
       await pacer.reached(step);
       await join();

@@ -57,6 +57,11 @@ async function expectReleased(on: Stack, prompt: string): Promise<void> {
   await waitForBypasses(on, 'egress_down', exchanges.length);
 }
 
+async function egressLines(on: Stack): Promise<string[]> {
+  const events = (await on.processor.log()).map((line) => String(line['event']));
+  return events.filter((event) => event.startsWith('egress_'));
+}
+
 test('the egress port is closed, then open: released while it is down, shared once it is back', async () => {
   const port = await freePort();
   const on = await startWithEgress(port);
@@ -70,6 +75,9 @@ test('the egress port is closed, then open: released while it is down, shared on
     expectWhole(await ends(all), egress.calls[0]);
     expect(egress.callCount()).toBe(1);
     expect(upstream.calls('back')).toHaveLength(0);
+    // Once for each turn, however many callers it met.
+    await until('a line that it is back', async () => (await egressLines(on)).includes('egress_up'));
+    expect(await egressLines(on)).toEqual(['egress_down', 'egress_up']);
   } finally {
     await egress.close();
   }

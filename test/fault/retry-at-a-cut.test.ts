@@ -48,4 +48,9 @@ describe.each(legs)('%s', (leg) => {
     expect(lines.length).toBeGreaterThan(0);
     expect(new Set(ids).size).toBe(lines.length);
   });
+
+  test('a cut is no matter for a person: nothing is logged as an error', async () => {
+    const lines = await stack.processor.log();
+    expect(lines.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
+  });
 });
