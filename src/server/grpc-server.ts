@@ -47,6 +47,9 @@ export async function startGrpcServer(options: {
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': -1,
     'grpc.enable_channelz': 0,
+    // A host that vanished without a word holds streams, and with them flights, until somebody asks.
+    'grpc.keepalive_time_ms': 30_000,
+    'grpc.keepalive_timeout_ms': 10_000,
     // Node ends an HTTP/2 session that holds more than 10 MB; many streams on one connection are what Envoy opens.
     'grpc-node.max_session_memory': Number.MAX_SAFE_INTEGER,
   });

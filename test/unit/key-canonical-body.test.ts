@@ -160,6 +160,14 @@ describe('a chat body', () => {
     );
   });
 
+  it('has another key where names that differ by case alone change places: a reader that ignores case takes the last', () => {
+    const message = (members: string): string => `{"model":"m","messages":[{"role":"user",${members}}]}`;
+    expect(keyOf(message('"content":"x","Content":"y"'))).not.toBe(keyOf(message('"Content":"y","content":"x"')));
+    const root = (members: string): string => `{"model":"m","messages":[],${members}}`;
+    expect(keyOf(root('"foo":1,"FOO":2'))).not.toBe(keyOf(root('"FOO":2,"foo":1')));
+    expect(keyOf(root('"foo":1,"bar":2'))).toBe(keyOf(root('"bar":2,"foo":1')));
+  });
+
   it('has a canonical form that is itself canonical, and means the same', () => {
     fc.assert(
       fc.property(chatBody, fc.nat(), (body, seed) => {

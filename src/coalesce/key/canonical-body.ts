@@ -5,6 +5,7 @@
 
 import type { Buffer } from 'node:buffer';
 import type { Envelope, MemberRule, Profile } from '../profiles/profile.ts';
+import { haveFoldedPair } from './case-fold.ts';
 import { ByteSink } from './json/byte-sink.ts';
 import { kinds, type JsonDocument, type JsonNode } from './json/document.ts';
 import { spellExactly } from './json/number.ts';
@@ -35,7 +36,7 @@ export function canonicalBody(body: RequestBody, options: CanonicalOptions): Buf
   const without = leftOut(options);
   const kept = [...members].filter(([name, value]) => !without.has(name) && !changes.leftOut.has(value));
   const named = { names: kept.map(([name]) => name), values: kept.map(([, value]) => value) };
-  writer.envelope(sortByName(named), options.profile.root, streamText(options));
+  writer.envelope(inOneOrder(named), options.profile.root, streamText(options));
   return writer.sink.written();
 }
 
@@ -48,6 +49,14 @@ function leftOut({ profile, ignoreIdentity }: CanonicalOptions): ReadonlySet<str
 
 function streamText({ profile, stream }: CanonicalOptions): string | null {
   return profile.stream.from === 'body' ? `"${profile.stream.member}":${String(stream)}` : null;
+}
+
+/**
+ * Sorted by name; but where two names differ by case alone, as sent: to a reader that ignores case they are one member, and
+ * the last one counts.
+ */
+function inOneOrder(members: NamedNodes): NamedNodes {
+  return haveFoldedPair(members.names) ? members : sortByName(members);
 }
 
 class Writer {
@@ -134,7 +143,7 @@ class Writer {
       members.names.push(document.name(name));
       members.values.push(name + 1);
     }
-    this.envelope(sortByName(members), envelope, null);
+    this.envelope(inOneOrder(members), envelope, null);
   }
 
   private string(node: JsonNode): void {
