@@ -7,7 +7,7 @@ import { allDone, expectWhole, SharedStack } from '../support/shared-stack.ts';
 const policies = {
   off: { match: { path_prefix: '/v1/messages' }, mode: 'off' },
   loose: { match: { authority: 'loose.example' }, sampling: 'any' },
-  half: { match: { authority: 'half.example' }, rollout: 50 },
+  half: { match: { authority: 'half.example' }, rollout: 50, shadow: { compare: 1 } },
 };
 
 describe.each(['attached', 'detached'] as const)('%s', (leg) => {
@@ -49,6 +49,7 @@ describe.each(['attached', 'detached'] as const)('%s', (leg) => {
     const [shares, shadows] = [await shared.counted('coalesce_hits_total'), await shared.counted(wouldHit)];
     expect(Math.min(shares, shadows)).toBeGreaterThan(0);
     expect(shared.calls).toHaveLength(prompts + shadows);
+    await shared.waitForCount('coalesce_shadow_total{verdict="same"}', shadows);
   });
 });
 

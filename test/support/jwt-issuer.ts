@@ -29,12 +29,16 @@ export function newIssuer(name: string, algorithm: 'RS256' | 'ES256'): Issuer {
   };
 }
 
-/** Tokens of these issuers are verified and not passed on; a request without one passes, one with a false one does not. */
-export function withJwtAuthn(issuers: readonly Issuer[]): (config: EnvoyConfig) => void {
+/**
+ * Tokens of these issuers are verified and not passed on; a request without one passes, one with a false one does not. They
+ * come as `authorization: Bearer` unless another header is named.
+ */
+export function withJwtAuthn(issuers: readonly Issuer[], header?: string): (config: EnvoyConfig) => void {
   const names = issuers.map((_, index) => `issuer-${index}`);
+  const from = header === undefined ? {} : { from_headers: [{ name: header }] };
   const providers = issuers.map(({ name, keySet }, index) => [
     names[index],
-    { issuer: name, local_jwks: { inline_string: keySet }, payload_in_metadata: 'payload' },
+    { issuer: name, local_jwks: { inline_string: keySet }, payload_in_metadata: 'payload', ...from },
   ]);
   const requirements = [...names.map((provider_name) => ({ provider_name })), { allow_missing: {} }];
   return (config) => {

@@ -2,30 +2,11 @@
  * The key corpus: pairs of requests that must or must not have one key, and what real SDKs send. Read from test/data/corpus.
  */
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { RequestHead } from '../../src/coalesce/request/head.ts';
 import type { Policy } from '../../src/coalesce/request/policy.ts';
+import { bodyOf, corpusFiles, readCorpus, type CorpusCase, type CorpusRequest } from '../support/corpus.ts';
 import { claims, decide, defaultSources, sampleHead, samplePolicy } from '../support/request-samples.ts';
-
-interface CorpusRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  readonly body?: string;
-  readonly body_base64?: string;
-  readonly tenant?: string;
-}
-
-interface CorpusCase {
-  readonly name: string;
-  readonly expect: 'same' | 'different' | 'reject';
-  readonly hard: boolean;
-  readonly why: string;
-  readonly config?: { readonly nondeterministic?: 'bypass' | 'allow' };
-  readonly a: CorpusRequest;
-  readonly b: CorpusRequest;
-}
 
 interface Capture extends CorpusRequest {
   readonly name: string;
@@ -37,12 +18,6 @@ interface CaptureGroups {
   readonly single: readonly string[];
   readonly different_pairs: readonly { readonly a: string; readonly b: string; readonly why: string }[];
   readonly nondeterministic: readonly string[];
-}
-
-const corpus = new URL('../data/corpus/', import.meta.url);
-
-function readCorpus<T>(path: string): T {
-  return JSON.parse(readFileSync(new URL(path, corpus), 'utf8')) as T;
 }
 
 function corpusPolicy(sampling: Policy['sampling']): Policy {
@@ -66,15 +41,13 @@ function headOf(request: CorpusRequest): RequestHead {
 
 /** The key, or the reason for a bypass. */
 function resultOf(request: CorpusRequest, sampling: Policy['sampling']): string {
-  const body =
-    request.body === undefined ? Buffer.from(request.body_base64 ?? '', 'base64') : Buffer.from(request.body);
-  const verdict = decide(headOf(request), body, corpusPolicy(sampling));
+  const verdict = decide(headOf(request), bodyOf(request), corpusPolicy(sampling));
   return verdict.kind === 'eligible' ? verdict.key : verdict.reason;
 }
 
 const anyKey = /^[0-9a-f]{64}$/;
 
-describe.each(readdirSync(new URL('keys/', corpus)))('corpus %s', (file) => {
+describe.each(corpusFiles('keys/'))('corpus %s', (file) => {
   const cases = readCorpus<readonly CorpusCase[]>(`keys/${file}`);
 
   it('is not empty', () => expect(cases.length).toBeGreaterThan(0));
@@ -97,7 +70,7 @@ describe.each(readdirSync(new URL('keys/', corpus)))('corpus %s', (file) => {
 describe('captured requests of real SDKs', () => {
   const groups = readCorpus<CaptureGroups>('captured-groups.json');
   const captures = new Map(
-    readdirSync(new URL('captured/', corpus)).map((file): [string, Capture] => {
+    corpusFiles('captured/').map((file): [string, Capture] => {
       const capture = readCorpus<Capture>(`captured/${file}`);
       return [capture.name, capture];
     }),
