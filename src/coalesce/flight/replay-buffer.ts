@@ -11,12 +11,21 @@ export interface Cursor {
   offset: number;
 }
 
-/** The most that one read takes when several chunks are waiting, in bytes. */
+/** The most that one read takes, in bytes. */
 const READ_LIMIT = 64 * 1024;
+
+interface Piece {
+  readonly bytes: Uint8Array;
+  /** Chunks in it. */
+  readonly count: number;
+}
 
 export class ReplayBuffer {
   /** The chunks that are held, behind places of dropped ones that wait to be taken out together. */
   readonly #places: (Uint8Array | null)[] = [];
+  /** Pieces that are kept, by the number of their first chunk: one after the other from the answer's first, so that none overlap. */
+  readonly #pieces = new Map<number, Piece>();
+  #piecesEnd = 0;
   #droppedPlaces = 0;
   /** Number of the first chunk that is held, counted from the answer's first. */
   #firstHeld = 0;
@@ -33,10 +42,14 @@ export class ReplayBuffer {
     return this.#held;
   }
 
-  /** Appends a chunk, which the caller gives away: it must not change afterwards. Empty chunks are left out. */
+  /**
+   * Appends a chunk, which the caller gives away: it must not change afterwards. One that is too large for a read is parted;
+   * an empty one is left out.
+   */
   append(chunk: Uint8Array): void {
-    if (chunk.length === 0) return;
-    this.#places.push(chunk);
+    for (let offset = 0; offset < chunk.length; offset += READ_LIMIT) {
+      this.#places.push(chunk.length <= READ_LIMIT ? chunk : chunk.subarray(offset, offset + READ_LIMIT));
+    }
     this.#length += chunk.length;
     this.#held += chunk.length;
   }
@@ -62,26 +75,44 @@ export class ReplayBuffer {
   read(cursor: Cursor): Uint8Array | null {
     const first = this.#chunk(cursor.next);
     if (first === null) return null;
-    const taken = this.#chunksFrom(cursor.next, first);
-    cursor.next += taken.length;
-    const bytes = taken.length === 1 ? first : Buffer.concat(taken);
+    const { bytes, count } = this.#pieces.get(cursor.next) ?? this.#piece(cursor.next, first);
+    cursor.next += count;
     cursor.offset += bytes.length;
     return bytes;
   }
 
-  #chunksFrom(number: number, first: Uint8Array): Uint8Array[] {
+  /** The chunks from this one on that fit together. A piece that no more fits into is kept for those who read it later. */
+  #piece(number: number, first: Uint8Array): Piece {
     const taken = [first];
     let size = first.length;
-    for (let next = number + 1; ; next += 1) {
-      const chunk = this.#chunk(next);
-      if (chunk === null || size + chunk.length > READ_LIMIT) return taken;
-      taken.push(chunk);
-      size += chunk.length;
+    let next = this.#chunk(number + 1);
+    for (; next !== null && size + next.length <= READ_LIMIT; next = this.#chunk(number + taken.length)) {
+      taken.push(next);
+      size += next.length;
+    }
+    const piece = { bytes: taken.length === 1 ? first : Buffer.concat(taken), count: taken.length };
+    if (number === this.#piecesEnd && next !== null) this.#keep(number, piece);
+    return piece;
+  }
+
+  /** The chunks become views into the piece, so that the bytes are still held once. */
+  #keep(number: number, piece: Piece): void {
+    this.#pieces.set(number, piece);
+    this.#piecesEnd += piece.count;
+    let offset = 0;
+    for (let place = this.#placeOf(number); offset < piece.bytes.length; place += 1) {
+      const end = offset + (this.#places[place]?.length ?? 0);
+      this.#places[place] = piece.bytes.subarray(offset, end);
+      offset = end;
     }
   }
 
+  #placeOf(number: number): number {
+    return this.#droppedPlaces + number - this.#firstHeld;
+  }
+
   #chunk(number: number): Uint8Array | null {
-    return this.#places[this.#droppedPlaces + number - this.#firstHeld] ?? null;
+    return this.#places[this.#placeOf(number)] ?? null;
   }
 
   /** Drops the chunks before chunk number `next`. After that no cursor can be opened. Returns the bytes freed. */
@@ -91,6 +122,7 @@ export class ReplayBuffer {
     for (; this.#droppedPlaces < end; this.#droppedPlaces += 1) {
       freed += this.#places[this.#droppedPlaces]?.length ?? 0;
       this.#places[this.#droppedPlaces] = null;
+      this.#pieces.delete(this.#firstHeld);
       this.#firstHeld += 1;
     }
     this.#held -= freed;
