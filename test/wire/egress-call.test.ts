@@ -20,7 +20,9 @@ afterEach(async () => {
 });
 
 /** Starts a server that is told of each request: the number of its connection, and of the request on it, both from 1. */
-async function serve(onRequest: (socket: Socket, at: { connection: number; request: number }) => void): Promise<string> {
+async function serve(
+  onRequest: (socket: Socket, at: { connection: number; request: number }) => void,
+): Promise<string> {
   let connection = 0;
   server = createServer((socket) => {
     connection += 1;
