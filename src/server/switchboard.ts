@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { ExchangeId, FlightId, Ticket } from '../coalesce/flight/flight.ts';
 import type { Profile } from '../coalesce/profiles/profile.ts';
 import type { Command, Effect } from '../coalesce/table/effects.ts';
+import type { TableLimits } from '../coalesce/table/board.ts';
 import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
 import type { Config } from '../config/definition.ts';
 import { answerHeadOf } from '../extproc/headers.ts';
@@ -51,12 +52,8 @@ export class Switchboard {
         flight: () => randomBytes(8).toString('hex') as FlightId,
         ticket: () => `t${randomBytes(32).toString('hex')}` as Ticket,
       },
-      limits: {
-        ...config.limits,
-        maxPromotions: config.maxPromotions,
-        orphanGraceMs: config.orphanGraceMs,
-        admission: config.admission,
-      },
+      random: () => Math.random(),
+      limits: tableLimits(config),
     });
     this.#egress = config.egress === null ? null : this.#openEgress(config.egress);
   }
@@ -197,6 +194,11 @@ export class Switchboard {
     this.table.expire(this.now());
     this.settle();
   }
+}
+
+function tableLimits(config: Config): TableLimits {
+  const { limits, maxPromotions, orphanGraceMs, admission } = config;
+  return { ...limits, maxPromotions, orphanGraceMs, admission };
 }
 
 type ExchangeCommand = Extract<Command, { exchange: ExchangeId }>;

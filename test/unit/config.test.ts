@@ -247,8 +247,6 @@ describe('a mistaken configuration', () => {
   });
 
   it.each([
-    ['retry: {}', 'retry'],
-    ['negative_cache: {}', 'negative_cache'],
     ['tls: {}', 'tls'],
     ['redis: {}', 'redis'],
     ['tracing: {}', 'tracing'],

@@ -288,7 +288,7 @@ describe('deliver', () => {
   test('an answer that is there already is sent without a word about waiting', () => {
     const head: ExchangeEvent = {
       kind: 'pulled',
-      delivery: { kind: 'head', head: answerHead(), role: 'follower', endOfStream: false },
+      delivery: { kind: 'head', head: answerHead(), role: 'follower', freshForMs: null, endOfStream: false },
     };
     const { commands } = run({ phase: 'redeeming' }, aboard, head);
     expect(commands).toMatchObject([

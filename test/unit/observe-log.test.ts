@@ -32,6 +32,7 @@ const flight: FlightEnd = {
   bytes: 10,
   followers: 3,
   promotions: 0,
+  attempts: 1,
   firstByteMs: 1,
   durationMs: 5,
 };
