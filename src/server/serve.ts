@@ -76,9 +76,9 @@ function reload(board: Switchboard, read: ConfigResult): void {
   }
   const { config, kept } = reconfigured(board.config, read.config);
   board.reconfigure(config);
-  log.setLevel(config.logLevel);
   metrics.countReload('applied');
   log.configurationReloaded(kept);
+  log.setLevel(config.logLevel);
 }
 
 function overloadWatch(delay: () => number, options: { limitMs: () => number; log: Log }): () => BypassReason | null {
