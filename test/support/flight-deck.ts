@@ -11,7 +11,7 @@ import { FlightTable } from '../../src/coalesce/table/flight-table.ts';
 import type { Arrival, Decision, Redemption } from '../../src/coalesce/table/joining.ts';
 import { sampleHead, samplePolicy } from './request-samples.ts';
 
-const tableLimits: TableLimits = {
+export const tableLimits: TableLimits = {
   maxWaitersTotal: 10_000,
   maxGenerations: 4,
   maxFlights: 10_000,
@@ -76,6 +76,10 @@ export class FlightDeck {
       ticket: () => `t${(this.#names += 1)}` as Ticket,
     };
     this.table = new FlightTable({ leg, names, random: () => this.chance, limits: { ...tableLimits, ...limits } });
+  }
+
+  get leg(): Leg {
+    return this.table.leg;
   }
 
   newExchange(): ExchangeId {
