@@ -5,7 +5,7 @@ import { allDone, expectWhole, SharedStack } from '../support/shared-stack.ts';
 import { callInOrder } from './callers.ts';
 
 describe('a route timeout', () => {
-  const shared = new SharedStack({ leg: 'attached', mutateEnvoy: (config) => setTimeout1s(config) });
+  const shared = new SharedStack({ leg: 'attached', mutateEnvoy: (config) => shortenRoute(config) });
 
   test('is the leader’s: the first who waits leads in its place, and the others share its answer', async () => {
     shared.answerWith((call) => (shared.calls.indexOf(call) === 0 ? { hang: 'head' } : {}));
@@ -42,6 +42,21 @@ describe('a rate limit behind the coalescer', () => {
   });
 });
 
+describe('an upstream that breaks before its answer', () => {
+  const shared = new SharedStack({ leg: 'attached' });
+
+  test('fails the leader alone: the next one asks again, and the others share its answer', async () => {
+    const pacer = shared.newPacer();
+    shared.answerWith((call) => (shared.calls.indexOf(call) === 0 ? { pace: pacer.pace, reset: 'head' } : {}));
+    const sent = await callInOrder(shared.stack, 'broken once', 4);
+    pacer.openAll();
+    const [leader, ...others] = await allDone(sent);
+    expect(leader?.status).toBe(503);
+    expectWhole(others, shared.calls[1]);
+    expect(shared.calls).toHaveLength(2);
+  });
+});
+
 describe('an upstream’s own 429', () => {
   const shared = new SharedStack({ leg: 'attached' });
 
@@ -54,10 +69,11 @@ describe('an upstream’s own 429', () => {
   });
 });
 
-function setTimeout1s(config: EnvoyConfig): void {
+/** Time for others to join, on a busy machine too. */
+function shortenRoute(config: EnvoyConfig): void {
   const route = connectionManager(config, 'ingress').route_config.virtual_hosts[0]?.routes[0];
   if (route === undefined) throw new Error('the ingress has no route');
-  route['route'] = { cluster: 'llm', timeout: '1s' };
+  route['route'] = { cluster: 'llm', timeout: '3s' };
 }
 
 /** One token, and a second until it is asked for: time for others to join. */
