@@ -59,6 +59,8 @@ export interface FlightEnd {
   readonly promotions: number;
   /** Upstream calls. */
   readonly attempts: number;
+  /** In the queue for a slot. */
+  readonly queuedMs: number;
   readonly firstByteMs: number | null;
   readonly durationMs: number;
 }
@@ -214,6 +216,7 @@ function flightFields(end: FlightEnd): Record<string, unknown> {
     followers: end.followers,
     promotions: end.promotions,
     attempts: end.attempts,
+    queuedMs: end.queuedMs,
     firstByteMs: end.firstByteMs,
     durationMs: end.durationMs,
   };

@@ -58,6 +58,7 @@ function flightEnded(report: FlightReport, sinks: { metrics: Metrics; log: Log }
     followers: report.followers,
     promotions: report.promotions,
     attempts: report.attempts,
+    queuedMs: report.queuedMs,
     firstByteMs: report.firstByteMs,
     durationMs: report.ageMs,
   });

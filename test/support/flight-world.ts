@@ -63,7 +63,7 @@ export interface Options {
   readonly keepAlive: boolean;
 }
 
-export function policyOf({ retries, negativeCache, keepAlive }: Options): Policy {
+function policyOf({ retries, negativeCache, keepAlive }: Options): Policy {
   return samplePolicy({
     maxWaiters: 4,
     lateJoin: { maxEvents: 1000, maxBytes: 60, maxAgeMs: 3_000 },

@@ -167,6 +167,21 @@ describe('a full queue', () => {
   });
 });
 
+test('a flight tells how long it waited, over all its times in the queue and up to its end', () => {
+  const deck = new FlightDeck('detached', { admission: { maxUpstream: 1, maxQueue: 2, maxWaitMs: 30_000 } });
+  const busy = deck.board({ key: keyNamed('busy') });
+  const [first, second] = ['1', '2'].map((name) => deck.board({ key: keyNamed(name) }));
+  deck.facts();
+  deck.pass(400);
+  deck.broke(busy.flight);
+  deck.pass(300);
+  if (first === undefined || second === undefined) throw new Error('nobody waits');
+  deck.broke(first.flight);
+  deck.broke(second.flight);
+  const waited = deck.facts().flatMap((fact) => (fact.kind === 'flightEnded' ? [fact.report.queuedMs] : []));
+  expect(waited).toEqual([0, 400, 700]);
+});
+
 describe('retry-after', () => {
   test('is one second where nothing is known', () => {
     expect(new WaitEstimate().seconds(500, 0)).toBe(1);

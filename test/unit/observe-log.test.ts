@@ -33,6 +33,7 @@ const flight: FlightEnd = {
   followers: 3,
   promotions: 0,
   attempts: 1,
+  queuedMs: 0,
   firstByteMs: 1,
   durationMs: 5,
 };

@@ -136,6 +136,8 @@ export interface Flight {
   promotions: number;
   /** Upstream calls begun. */
   attempts: number;
+  /** Time in the queue for a slot that is over. */
+  queuedMs: number;
   /** Whether it occupies one of `admission.max_upstream`. */
   holdsSlot: boolean;
   /** False once over its replay cap: it takes no joiners, and bytes that all have read are dropped. */

@@ -176,6 +176,7 @@ function reportOf(flight: Flight, options: { ending: FlightEnding; now: number }
     followers: flight.followers,
     promotions: flight.promotions,
     attempts: flight.attempts,
+    queuedMs: flight.queuedMs + (state.phase === 'queued' ? options.now - state.since : 0),
     bytes: answer?.buffer.length ?? 0,
     status: answer?.head.status ?? null,
     firstByteMs: answer === null ? null : answer.firstByteAt - answer.calledAt,

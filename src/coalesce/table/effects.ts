@@ -44,6 +44,8 @@ export interface FlightReport {
   readonly promotions: number;
   /** Upstream calls begun. */
   readonly attempts: number;
+  /** In the queue for a slot. */
+  readonly queuedMs: number;
   readonly bytes: number;
   readonly status: string | null;
   /** From the start of the upstream call; null where no answer began. */

@@ -157,6 +157,7 @@ function newFlight(board: Board, arrival: Arrival, now: number): Flight {
     followers: 0,
     promotions: 0,
     attempts: 0,
+    queuedMs: 0,
     holdsSlot: false,
     recordsWhole: true,
     orphanedAt: null,

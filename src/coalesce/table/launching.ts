@@ -55,6 +55,7 @@ function refuse(board: Board, flight: Flight, now: number): void {
 /** Gives free slots to those that wait for them. */
 export function admitQueued(board: Board, now: number): void {
   for (let next = board.admission.nextAdmitted(now); next !== null; next = board.admission.nextAdmitted(now)) {
+    if (next.state.phase === 'queued') next.queuedMs += now - next.state.since;
     start(board, next, now);
   }
 }
@@ -145,6 +146,8 @@ function beginSuccessor(board: Board, flight: Flight, options: { heirs: readonly
     state: { phase: 'boarding' },
     callers: new Set(options.heirs),
     followers: options.heirs.length - 1,
+    attempts: 0,
+    queuedMs: 0,
     holdsSlot: false,
     recordsWhole: true,
     orphanedAt: null,
