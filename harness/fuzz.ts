@@ -41,7 +41,9 @@ const policy: Policy = {
   shadow: { compare: 0, maxBytes: 1 },
   maxWaiters: 32,
   lateJoin: { maxEvents: 1, maxBytes: 1, maxAgeMs: 1 },
-  deadlines: { firstByteMs: 1, idleMs: 1, totalMs: 1, waitMs: 1 },
+  deadlines: { firstByteMs: 1, idleMs: 1, totalMs: 1, waitMs: 1, keepAliveMs: 0 },
+  retry: { maxAttempts: 1, on: [], backoffMs: 1 },
+  negativeCache: { ttlMs: 0, statuses: [], maxEntries: 0 },
 };
 /** As the default is: nothing is taken out of the key. */
 const plainPolicy: Policy = {

@@ -8,7 +8,7 @@ import { exitCodes, parseCommandLine, usage } from './cli/command-line.ts';
 import { explain } from './cli/explain.ts';
 import type { Config } from './config/definition.ts';
 import { printMistake } from './config/mistakes/mistakes.ts';
-import { readConfigFile } from './config/read.ts';
+import { readConfigFile, type ConfigResult } from './config/read.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { ListenError } from './server/grpc-server.ts';
 import { startService } from './server/serve.ts';
@@ -64,7 +64,7 @@ async function serve(path: string | null): Promise<void> {
   process.on('uncaughtException', (error) => void crash(log, error));
   process.on('unhandledRejection', (error) => void crash(log, error));
   try {
-    await untilStopped(read.config, log);
+    await untilStopped({ config: read.config, log, read: () => readConfigFile(path, readFile) });
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     log.cannotListen(error.address, error);
@@ -72,13 +72,15 @@ async function serve(path: string | null): Promise<void> {
   }
 }
 
-async function untilStopped(config: Config, log: Log): Promise<void> {
+async function untilStopped(options: { config: Config; log: Log; read: () => ConfigResult }): Promise<void> {
+  const { config, log, read } = options;
   const service = await startService({ config, log, pid: process.pid });
   let asked = 0;
   const stop = (): void => {
     asked += 1;
     void (asked === 1 ? service.drain() : Promise.resolve()).then(() => exit(log, exitCodes.ok));
   };
+  process.on('SIGHUP', () => service.reload(read()));
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 }

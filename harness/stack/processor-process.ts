@@ -17,6 +17,10 @@ export type ProcessorProcess = {
   readonly exit: Promise<Exit>;
   readonly adminUrl: string;
   kill(signal: NodeJS.Signals): void;
+  /** What it was started with. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Writes another configuration, or any text, and has it read: SIGHUP. Returns once it is in force or refused. */
+  reload(config: Readonly<Record<string, unknown>> | string): Promise<void>;
   /** Ends it if need be and starts it again, on the same ports and with the same configuration. */
   restart(): Promise<void>;
   /** Every sample of `/metrics`, by name and labels as printed: `coalesce_requests_total{outcome="leader"}`. */
@@ -40,7 +44,16 @@ export async function startProcessor(
   await writeFile(configPath, stringify(config));
   const adminUrl = `http://127.0.0.1:${options.adminPort}`;
   let child = await run(configPath, options.folder);
+  const metrics = async (): Promise<Map<string, number>> => parseMetrics(await getText(`${adminUrl}/metrics`));
   return {
+    config,
+    reload: async (next) => {
+      await writeFile(configPath, typeof next === 'string' ? next : stringify(next));
+      const earlier = reloads(await metrics());
+      child.kill('SIGHUP');
+      const look = async (): Promise<true | undefined> => (reloads(await metrics()) > earlier ? true : undefined);
+      await waitUntil(child, { what: 'reading of its configuration', timeoutMs: 5_000, look });
+    },
     get pid() {
       return child.pid;
     },
@@ -53,7 +66,7 @@ export async function startProcessor(
       await child.end(drainGraceMs);
       child = await run(configPath, options.folder);
     },
-    metrics: async () => parseMetrics(await getText(`${adminUrl}/metrics`)),
+    metrics,
     flights: async () => JSON.parse(await getText(`${adminUrl}/flights`)) as unknown,
     log: async () => logLines(await child.stdout()),
     end: () => child.end(drainGraceMs),
@@ -114,6 +127,11 @@ function logLines(text: string): Array<Record<string, unknown>> {
   return lines
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+function reloads(samples: ReadonlyMap<string, number>): number {
+  const of = (result: string): number => samples.get(`coalesce_config_reloads_total{result="${result}"}`) ?? 0;
+  return of('applied') + of('refused');
 }
 
 function parseMetrics(text: string): Map<string, number> {

@@ -149,7 +149,7 @@ export function knownKeys(): string[] {
 }
 
 function contentOf(read: z.output<typeof file>): ConfigContent {
-  const { mode, tenant, sampling, tools, identity, deadlines, rollout, shadow } = read;
+  const { mode, tenant, sampling, tools, identity, deadlines, rollout, shadow, retry } = read;
   const maxWaiters = read.limits.max_waiters;
   return {
     listen: read.listen,
@@ -169,6 +169,8 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
       ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines, rollout, shadow },
       key: keyOptionsOf(read.key),
       lateJoin: read.late_join,
+      retry,
+      negativeCache: read.negative_cache,
     }),
     policyData: read.policies,
   };

@@ -8,6 +8,7 @@ import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import { formatAddress } from './values/address.ts';
 import type { Config } from './definition.ts';
+import { renderFailures } from './policy/failures.ts';
 import { renderKeyOptions } from './policy/key-options.ts';
 import { renderMatch } from './policy/named-policies.ts';
 import { renderProfile } from './policy/profiles.ts';
@@ -52,6 +53,7 @@ function renderPolicy(policy: Policy): Record<string, unknown> {
     identity: policy.identity,
     late_join: renderLateJoin(policy),
     deadlines: renderDeadlines(policy),
+    ...renderFailures(policy),
     rollout: policy.rollout,
     shadow: { compare: policy.shadow.compare, max_bytes: formatSize(policy.shadow.maxBytes) },
   };
@@ -96,5 +98,6 @@ function renderDeadlines({ deadlines }: Policy): Record<string, unknown> {
     idle: formatDuration(deadlines.idleMs),
     total: formatDuration(deadlines.totalMs),
     wait: formatDuration(deadlines.waitMs),
+    keep_alive: formatDuration(deadlines.keepAliveMs),
   };
 }

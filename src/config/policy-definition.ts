@@ -10,10 +10,13 @@ import type {
   Deadlines,
   KeyOptions,
   LateJoin,
+  NegativeCachePolicy,
   Policy,
+  Retry,
   ShadowSampling,
   TenantSource,
 } from '../coalesce/request/policy.ts';
+import { defaultNegativeCache, defaultRetry, negativeCache, retry } from './policy/failures.ts';
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
 import { tenantSource } from './policy/tenant-sources.ts';
 import { count, duration, oneOf, percentage, share, size } from './values/scalars.ts';
@@ -57,7 +60,15 @@ export const defaultPolicyContent: PolicyContent = {
   shadow: { compare: 0.01, maxBytes: 2 ** 20 },
   maxWaiters: 32,
   lateJoin: { maxEvents: 1000, maxBytes: 2 ** 20, maxAgeMs: minute },
-  deadlines: { firstByteMs: 10 * minute, idleMs: 5 * minute, totalMs: 30 * minute, waitMs: 15 * minute },
+  deadlines: {
+    firstByteMs: 10 * minute,
+    idleMs: 5 * minute,
+    totalMs: 30 * minute,
+    waitMs: 15 * minute,
+    keepAliveMs: 0,
+  },
+  retry: defaultRetry,
+  negativeCache: defaultNegativeCache,
 };
 
 /**
@@ -74,6 +85,8 @@ export interface PolicyShape {
   readonly deadlines: z.ZodType<Deadlines>;
   readonly rollout: z.ZodType<number>;
   readonly shadow: z.ZodType<ShadowSampling>;
+  readonly retry: z.ZodType<Retry>;
+  readonly negative_cache: z.ZodType<NegativeCachePolicy>;
 }
 
 /** The keys, with `base` for what is not said. */
@@ -96,6 +109,8 @@ export function policyShape(base: PolicyContent): PolicyShape {
     deadlines: deadlines(base.deadlines),
     rollout: percentage().default(base.rollout),
     shadow: shadow(base.shadow),
+    retry: retry(base.retry),
+    negative_cache: negativeCache(base.negativeCache),
   };
 }
 
@@ -122,8 +137,8 @@ export function overrideShape(base: PolicyContent): OverrideShape {
 }
 
 export function policyContentOf(read: PolicyOverrides): PolicyContent {
-  const { limits, late_join: lateJoin, ...rest } = read;
-  return { ...rest, lateJoin, maxWaiters: limits.max_waiters };
+  const { limits, late_join: lateJoin, negative_cache: negativeCache, ...rest } = read;
+  return { ...rest, lateJoin, negativeCache, maxWaiters: limits.max_waiters };
 }
 
 /**
@@ -168,10 +183,12 @@ function deadlines(base: Deadlines): z.ZodType<Deadlines> {
       idle: duration({ least: 1 }).default(base.idleMs),
       total: duration({ least: 1 }).default(base.totalMs),
       wait: duration(inDeliver).default(base.waitMs),
+      keep_alive: duration().default(base.keepAliveMs),
     })
     .prefault({})
     .transform((read) => {
-      return { firstByteMs: read.first_byte, idleMs: read.idle, totalMs: read.total, waitMs: read.wait };
+      const { first_byte: firstByteMs, idle: idleMs, total: totalMs, wait: waitMs, keep_alive: keepAliveMs } = read;
+      return { firstByteMs, idleMs, totalMs, waitMs, keepAliveMs };
     });
 }
 

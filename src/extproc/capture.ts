@@ -3,6 +3,7 @@
 import type { FlightId } from '../coalesce/flight/flight.ts';
 import type { ExchangeCommand, ExchangePhase, Step } from './exchange-phase.ts';
 import { answerHeadOf, leaderCacheStatus } from './headers.ts';
+import { codeDetailsOf } from './request-head.ts';
 import type { EnvoyMessage, ModeOverride, Reply } from './wire.ts';
 
 /**
@@ -23,6 +24,7 @@ type Message<Kind extends EnvoyMessage['kind']> = Extract<EnvoyMessage, { kind: 
  */
 export function captured(flight: FlightId, message: Message<'responseHeaders'>): Step {
   const { endOfStream } = message;
+  if (isEnvoysError(message)) return leftAlone(flight, message);
   const head = answerHeadOf(message);
   const setHeaders = leaderCacheStatus(message.headers);
   const commands: ExchangeCommand[] = [
@@ -30,6 +32,24 @@ export function captured(flight: FlightId, message: Message<'responseHeaders'>):
     { kind: 'answerBegan', flight, head, endOfStream },
   ];
   return endOfStream ? led(commands) : { phase: { phase: 'capturing', flight }, commands };
+}
+
+/**
+ * `response.code_details` says who answered: `via_upstream`, or a word for the filter, timeout or fault that made Envoy
+ * answer itself. Where Envoy does not send it, every answer counts as the upstream's. Success may be shared whoever it is from.
+ */
+function isEnvoysError(message: Message<'responseHeaders'>): boolean {
+  const details = codeDetailsOf(message);
+  return details !== null && details !== 'via_upstream' && !message.status.startsWith('2');
+}
+
+/** The answer passes on, to this caller alone. */
+function leftAlone(flight: FlightId, message: Message<'responseHeaders'>): Step {
+  const setHeaders = leaderCacheStatus(message.headers);
+  return led([
+    { kind: 'reply', reply: { kind: 'continueResponseHeaders', setHeaders } },
+    { kind: 'answeredByEnvoy', flight },
+  ]);
 }
 
 /** The message's bytes may be a view into what the transport reuses: the flight gets a copy of its own. */

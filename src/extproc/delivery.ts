@@ -6,6 +6,9 @@ import type { Step } from './exchange-phase.ts';
 import { callerHeaders } from './headers.ts';
 import type { Reply } from './wire.ts';
 
+/** A comment of an event stream (HTML, section 9.2.6), with a blank line for readers that split at those. */
+const COMMENT: Uint8Array = Buffer.from(': keep-alive\n\n');
+
 /** Sends one piece. After a piece that is not the last, the next is pulled. */
 export function deliver(at: { flight: FlightId }, piece: Exclude<Delivery, { kind: 'nothing' }>): Step {
   const { reply, last } = encode(piece);
@@ -18,7 +21,7 @@ function encode(piece: Exclude<Delivery, { kind: 'nothing' }>): { reply: Reply; 
   switch (piece.kind) {
     case 'head': {
       const { head, endOfStream } = piece;
-      const headers = callerHeaders(head, piece.role);
+      const headers = callerHeaders(head, piece);
       return { reply: { kind: 'streamHead', status: head.status, headers, endOfStream }, last: endOfStream };
     }
     case 'bytes':
@@ -26,6 +29,8 @@ function encode(piece: Exclude<Delivery, { kind: 'nothing' }>): { reply: Reply; 
         reply: { kind: 'streamBody', bytes: piece.bytes, endOfStream: piece.endOfStream },
         last: piece.endOfStream,
       };
+    case 'keepAlive':
+      return { reply: { kind: 'streamBody', bytes: COMMENT, endOfStream: false }, last: false };
     case 'trailers':
       return { reply: { kind: 'streamTrailers', trailers: piece.trailers }, last: true };
     case 'end':

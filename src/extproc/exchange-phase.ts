@@ -96,6 +96,8 @@ export type ExchangeCommand =
       readonly head: AnswerHead;
       readonly endOfStream: boolean;
     }
+  /** The leader's answer is one of Envoy's own: no follower's. */
+  | { readonly kind: 'answeredByEnvoy'; readonly flight: FlightId }
   | { readonly kind: 'answerGrew'; readonly flight: FlightId; readonly bytes: Uint8Array }
   | { readonly kind: 'answerEnded'; readonly flight: FlightId; readonly trailers: HeaderList | null }
   /** The answer of this exchange, which is compared. */

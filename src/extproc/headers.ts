@@ -1,6 +1,6 @@
 /** Which header fields each caller gets, and which ones the leader's request goes upstream with. */
 
-import type { AnswerHead } from '../coalesce/flight/flight.ts';
+import type { AnswerHead, CallerRole } from '../coalesce/flight/flight.ts';
 import { endToEndHeaders, replayedHeaders } from '../coalesce/flight/replayed-headers.ts';
 import { headerValues, soleHeader, type HeaderList } from '../coalesce/request/head.ts';
 
@@ -31,9 +31,13 @@ export function leaderCacheStatus(headers: HeaderList): HeaderList {
 }
 
 /** The fields that a caller in deliver gets: the first one all that go end to end, the others the allow-list. */
-export function callerHeaders(head: AnswerHead, role: 'leader' | 'follower'): HeaderList {
+export function callerHeaders(head: AnswerHead, as: { role: CallerRole; freshForMs: number | null }): HeaderList {
   const length: HeaderList = head.contentLength === null ? [] : [['content-length', String(head.contentLength)]];
-  if (role === 'follower') return [...replayedHeaders(head.headers), ...length, ['cache-status', FOLLOWER_STATUS]];
+  if (as.role !== 'leader') return [...replayedHeaders(head.headers), ...length, ['cache-status', sharedStatus(as)]];
   const own = head.headers.filter(([name]) => name !== 'cache-status');
   return [...own, ...length, ...leaderCacheStatus(head.headers)];
+}
+
+function sharedStatus({ role, freshForMs }: { role: CallerRole; freshForMs: number | null }): string {
+  return role === 'replayed' ? `coalescer; hit; ttl=${Math.ceil((freshForMs ?? 0) / 1000)}` : FOLLOWER_STATUS;
 }

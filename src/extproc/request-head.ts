@@ -32,6 +32,11 @@ export function ticketOf(message: RequestHeaders): string | null {
   return message.metadata.has() ? textIn(message.metadata.get(NAMESPACE), 'ticket') : null;
 }
 
+/** Who made an answer, as Envoy names it (`response.code_details`); null where it was not asked to say so. */
+export function codeDetailsOf({ attributes }: Extract<EnvoyMessage, { kind: 'responseHeaders' }>): string | null {
+  return attributes.has() ? textIn(attributes.get(ATTRIBUTES), 'response.code_details') : null;
+}
+
 function textIn(struct: unknown, name: string): string | null {
   const value = valueIn(struct, name);
   return typeof value === 'string' ? value : null;

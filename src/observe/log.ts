@@ -7,6 +7,7 @@ import type { DestinationStream, Level, Logger } from 'pino';
 
 import type { BypassReason, Outcome, ShedReason } from '../coalesce/request/outcomes.ts';
 import type { FlightEnding } from '../coalesce/flight/endings.ts';
+import type { CallerRole } from '../coalesce/flight/flight.ts';
 
 export interface Listening {
   readonly pid: number;
@@ -25,7 +26,7 @@ export interface ExchangeEnd {
   /** Null where the exchange ended before the decision. */
   readonly outcome: Outcome | null;
   readonly reason: BypassReason | ShedReason | null;
-  readonly role: 'leader' | 'follower' | null;
+  readonly role: CallerRole | null;
   readonly flight: string | null;
   /** Under shadow: what it would have been, of which flight. */
   readonly would: 'leader' | 'follower' | null;
@@ -56,6 +57,10 @@ export interface FlightEnd {
   /** Callers beyond the first. */
   readonly followers: number;
   readonly promotions: number;
+  /** Upstream calls. */
+  readonly attempts: number;
+  /** In the queue for a slot. */
+  readonly queuedMs: number;
   readonly firstByteMs: number | null;
   readonly durationMs: number;
 }
@@ -84,6 +89,11 @@ export interface Log {
   /** `place`: the address or the part that cannot be had. */
   readonly cannotListen: (place: string, error: unknown) => void;
   readonly configurationRefused: (mistakes: readonly string[]) => void;
+  /** `kept`: changed keys that need a restart. */
+  readonly configurationReloaded: (kept: readonly string[]) => void;
+  /** The earlier configuration stays in force. */
+  readonly reloadRefused: (mistakes: readonly string[]) => void;
+  readonly setLevel: (level: Level | 'silent') => void;
   readonly policyRefused: (policy: string, mistake: string) => void;
   readonly exchangeEnded: (end: ExchangeEnd) => void;
   readonly flightEnded: (end: FlightEnd) => void;
@@ -120,6 +130,9 @@ export function createLog(level: Level | 'silent', destination: DestinationStrea
     exchangeEnded: (end) => logger.info(exchangeFields(end)),
     flightEnded: (end) => logger.info(flightFields(end)),
     answersCompared: (comparison) => logger.info(comparisonFields(comparison)),
+    setLevel: (next) => {
+      logger.level = next;
+    },
     flush: async () => {
       // The first ends with the write that is under way, the second with what came meanwhile.
       await flushOnce(logger);
@@ -128,8 +141,16 @@ export function createLog(level: Level | 'silent', destination: DestinationStrea
   };
 }
 
-type ProcessLine = 'listening' | 'cannotListen' | 'configurationRefused' | 'drainStarted' | 'drainEnded' | 'stopped';
-type TroubleLine = Exclude<keyof Log, ProcessLine | 'exchangeEnded' | 'flightEnded' | 'answersCompared' | 'flush'>;
+type ProcessLine =
+  | 'listening'
+  | 'cannotListen'
+  | 'configurationRefused'
+  | 'configurationReloaded'
+  | 'drainStarted'
+  | 'drainEnded'
+  | 'stopped';
+type OtherLine = 'exchangeEnded' | 'flightEnded' | 'answersCompared' | 'setLevel' | 'flush';
+type TroubleLine = Exclude<keyof Log, ProcessLine | OtherLine>;
 
 function processLines(logger: Logger): Pick<Log, ProcessLine> {
   return {
@@ -140,6 +161,7 @@ function processLines(logger: Logger): Pick<Log, ProcessLine> {
     },
     cannotListen: (place, error) => logger.fatal({ event: 'cannot_listen', place, ...described(error) }),
     configurationRefused: (mistakes) => logger.fatal({ event: 'configuration_refused', mistakes }),
+    configurationReloaded: (kept) => logger.info({ event: 'configuration_reloaded', kept }),
     drainStarted: (flights, longestMs) => logger.info({ event: 'drain_started', flights, longestMs }),
     drainEnded: (leftFlights, durationMs) => logger.info({ event: 'drain_ended', leftFlights, durationMs }),
     stopped: (exitCode) => logger.info({ event: 'stopped', exitCode }),
@@ -151,6 +173,7 @@ function troubleLines(logger: Logger): Pick<Log, TroubleLine> {
     policyRefused: (policy, mistake) => {
       logger.warn({ event: 'policy_refused', policy: policy.slice(0, 200), mistake });
     },
+    reloadRefused: (mistakes) => logger.error({ event: 'reload_refused', mistakes }),
     streamMalformed: (filter, mistake) => logger.warn({ event: 'stream_malformed', filter, mistake }),
     egressDown: (egress, error) => logger.error({ event: 'egress_down', egress, ...described(error) }),
     egressUp: (egress) => logger.info({ event: 'egress_up', egress }),
@@ -192,6 +215,8 @@ function flightFields(end: FlightEnd): Record<string, unknown> {
     bytes: end.bytes,
     followers: end.followers,
     promotions: end.promotions,
+    attempts: end.attempts,
+    queuedMs: end.queuedMs,
     firstByteMs: end.firstByteMs,
     durationMs: end.durationMs,
   };

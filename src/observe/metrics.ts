@@ -27,6 +27,9 @@ export type LateJoinReason = (typeof lateJoinReasons)[number];
 export const shadowVerdicts = ['would_hit', 'same', 'diverged'] as const;
 export type ShadowVerdict = (typeof shadowVerdicts)[number];
 
+export const reloadResults = ['applied', 'refused'] as const;
+export type ReloadResult = (typeof reloadResults)[number];
+
 /** One Prometheus scrape. */
 export interface MetricsPage {
   readonly contentType: string;
@@ -43,6 +46,9 @@ export interface Metrics {
   readonly countMiss: () => void;
   readonly countNoncanonicalJoin: () => void;
   readonly countUpstreamCall: () => void;
+  /** An answer replayed from the negative cache. */
+  readonly countNegativeHit: () => void;
+  readonly countReload: (result: ReloadResult) => void;
   readonly countLateJoinRejected: (reason: LateJoinReason) => void;
   readonly countFlightEnding: (ending: FlightEnding) => void;
   readonly countPromotion: () => void;
@@ -98,6 +104,12 @@ function countersOf(registry: Registry): Pick<Metrics, CounterName> {
       'Joins whose raw body differed from the leader’s',
     ),
     countUpstreamCall: plain('coalesce_upstream_calls_total', 'Upstream calls really made'),
+    countNegativeHit: plain('coalesce_negative_hits_total', 'Answers replayed from the negative cache'),
+    countReload: labelled(
+      registry,
+      ['coalesce_config_reloads_total', 'Configurations read again', 'result'],
+      reloadResults,
+    ),
     countLateJoinRejected: labelled(
       registry,
       ['coalesce_late_join_rejected_total', 'Joins that a flight no longer took', 'reason'],

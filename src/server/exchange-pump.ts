@@ -110,6 +110,8 @@ export class ExchangePump {
         return this.#pull();
       case 'answerBegan':
         return table.answerBegan(command.flight, { ...command, now });
+      case 'answeredByEnvoy':
+        return table.answeredByEnvoy(command.flight, now);
       case 'answerGrew':
         this.#record.bytesPassed(command.bytes.length);
         return table.answerGrew(command.flight, { ...command, now });

@@ -1,6 +1,6 @@
 /** What is remembered of an exchange for its one log line and its share of the metrics. Never a prompt, header or whole key. */
 
-import type { ExchangeId } from '../coalesce/flight/flight.ts';
+import type { CallerRole, ExchangeId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
 import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
 import type { Would } from '../coalesce/shadow/shadow-table.ts';
@@ -16,7 +16,7 @@ export class ExchangeRecord {
   readonly #openedAt: number;
   #key8: string | null = null;
   #said: Readonly<Record<string, string>> = {};
-  #role: 'leader' | 'follower' | null = null;
+  #role: CallerRole | null = null;
   #flight: string | null = null;
   #would: Would | null = null;
   #status: number | null = null;
@@ -98,7 +98,7 @@ export class ExchangeRecord {
       filter: end.filter,
       outcome,
       reason: bypassed ?? wordOf(shedReasons, reason),
-      role: this.#role ?? (outcome === 'leader' || outcome === 'follower' ? outcome : null),
+      role: this.#role ?? (outcome === 'bypass' || outcome === 'shed' ? null : outcome),
       flight: this.#flight ?? this.#said['flight'] ?? null,
       would: this.#would?.role ?? null,
       wouldFlight: this.#would?.flight ?? null,

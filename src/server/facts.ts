@@ -14,6 +14,8 @@ export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): vo
       metrics.countHit();
       if (fact.canonicalOnly) metrics.countNoncanonicalJoin();
       return;
+    case 'negativeHit':
+      return metrics.countNegativeHit();
     case 'upstreamCalled':
       return metrics.countUpstreamCall();
     case 'firstByteCame':
@@ -55,6 +57,8 @@ function flightEnded(report: FlightReport, sinks: { metrics: Metrics; log: Log }
     bytes: report.bytes,
     followers: report.followers,
     promotions: report.promotions,
+    attempts: report.attempts,
+    queuedMs: report.queuedMs,
     firstByteMs: report.firstByteMs,
     durationMs: report.ageMs,
   });

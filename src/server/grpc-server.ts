@@ -53,10 +53,10 @@ export async function startGrpcServer(options: {
     // Node ends an HTTP/2 session that holds more than 10 MB; many streams on one connection are what Envoy opens.
     'grpc-node.max_session_memory': Number.MAX_SAFE_INTEGER,
   });
-  const chooserFor = policyChooser(board);
+  const chooserFor = inForce(board, policyChooser);
   server.addService(externalProcessorService(), {
     Process: (stream: ProcessStream) => {
-      const choosePolicy = chooserFor(stream.metadata);
+      const choosePolicy = chooserFor()(stream.metadata);
       const { bypassAll } = options;
       new ExchangePump(stream, board, { filter: filterName(stream.metadata), choosePolicy, bypassAll });
     },
@@ -70,6 +70,19 @@ export async function startGrpcServer(options: {
 function filterName(metadata: Metadata): FilterName | null {
   const [name] = metadata.get('x-coalesce-filter');
   return name === 'decide' || name === 'deliver' ? name : null;
+}
+
+/** What is made of the configuration in force: made anew after each reload. */
+function inForce<Made>(board: Switchboard, make: (board: Switchboard) => Made): () => Made {
+  let { config } = board;
+  let made = make(board);
+  return () => {
+    if (config !== board.config) {
+      config = board.config;
+      made = make(board);
+    }
+    return made;
+  };
 }
 
 /**

@@ -2,6 +2,9 @@
 
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import type { Config } from '../config/definition.ts';
+import { printMistake } from '../config/mistakes/mistakes.ts';
+import type { ConfigResult } from '../config/read.ts';
+import { reconfigured } from '../config/reload.ts';
 import { startAdmin, type Admin, type FlightsPage } from '../observe/admin.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics, type Totals } from '../observe/metrics.ts';
@@ -12,6 +15,8 @@ import { Switchboard } from './switchboard.ts';
 import { formatAddress, type Address } from '../config/values/address.ts';
 
 export interface Service {
+  /** Takes what was read of the configuration: in force at once for new exchanges, or refused whole. */
+  readonly reload: (read: ConfigResult) => void;
   /** Ends new work at once, waits for flights up to `drain`, then stops. Called twice, it waits for the same end. */
   readonly drain: () => Promise<void>;
 }
@@ -30,7 +35,10 @@ export async function startService(options: { config: Config; log: Log; pid: num
   const metrics = createMetrics((): Totals => totals());
   const board = new Switchboard({ config, metrics, log });
   const totals = (): Totals => ({ ...board.totals, streams: board.openExchanges });
-  const overloaded = overloadWatch(() => loopDelay.current(), { limitMs: config.limits.maxLoopDelayMs, log });
+  const overloaded = overloadWatch(() => loopDelay.current(), {
+    limitMs: () => board.config.limits.maxLoopDelayMs,
+    log,
+  });
   const bypassAll = (): BypassReason | null => (health.serving ? overloaded() : 'draining');
   const grpc = await startGrpcServer({ board, health, bypassAll });
   const sources = {
@@ -56,13 +64,27 @@ export async function startService(options: { config: Config; log: Log; pid: num
     await Promise.all([admin.close(), probes?.close(), board.close()]);
   };
   let stopping: Promise<void> | null = null;
-  return { drain: () => (stopping ??= stop()) };
+  return { reload: (read) => reload(board, read), drain: () => (stopping ??= stop()) };
 }
 
-function overloadWatch(delay: () => number, options: { limitMs: number; log: Log }): () => BypassReason | null {
+function reload(board: Switchboard, read: ConfigResult): void {
+  const { log, metrics } = board;
+  if (read.kind === 'mistakes') {
+    metrics.countReload('refused');
+    log.reloadRefused(read.mistakes.map(printMistake));
+    return;
+  }
+  const { config, kept } = reconfigured(board.config, read.config);
+  board.reconfigure(config);
+  metrics.countReload('applied');
+  log.configurationReloaded(kept);
+  log.setLevel(config.logLevel);
+}
+
+function overloadWatch(delay: () => number, options: { limitMs: () => number; log: Log }): () => BypassReason | null {
   let told = false;
   return () => {
-    const isOverloaded = delay() > options.limitMs;
+    const isOverloaded = delay() > options.limitMs();
     if (isOverloaded && !told) options.log.overloaded(delay());
     told = isOverloaded;
     return isOverloaded ? 'overload' : null;

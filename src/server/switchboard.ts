@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { ExchangeId, FlightId, Ticket } from '../coalesce/flight/flight.ts';
 import type { Profile } from '../coalesce/profiles/profile.ts';
 import type { Command, Effect } from '../coalesce/table/effects.ts';
+import type { TableLimits } from '../coalesce/table/board.ts';
 import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
 import type { Config } from '../config/definition.ts';
 import { answerHeadOf } from '../extproc/headers.ts';
@@ -24,12 +25,11 @@ export interface Reachable {
 
 export class Switchboard {
   readonly table: FlightTable;
-  readonly config: Config;
-  readonly secret: Uint8Array;
-  /** The operator's endpoints. */
-  readonly profiles: readonly Profile[];
   readonly metrics: Metrics;
   readonly log: Log;
+  #config: Config;
+  #secret: Uint8Array;
+  #profiles: readonly Profile[];
   readonly #egress: Egress | null;
   readonly #exchanges = new Map<ExchangeId, Reachable>();
   #timer: NodeJS.Timeout | null = null;
@@ -40,23 +40,19 @@ export class Switchboard {
 
   constructor(options: { config: Config; metrics: Metrics; log: Log }) {
     const { config } = options;
-    this.config = config;
+    this.#config = config;
     this.metrics = options.metrics;
     this.log = options.log;
-    this.secret = config.secret ?? randomBytes(32);
-    this.profiles = config.profiles.map(({ profile }) => profile);
+    this.#secret = config.secret ?? randomBytes(32);
+    this.#profiles = profilesOf(config);
     this.table = new FlightTable({
       leg: config.egress === null ? 'attached' : 'detached',
       names: {
         flight: () => randomBytes(8).toString('hex') as FlightId,
         ticket: () => `t${randomBytes(32).toString('hex')}` as Ticket,
       },
-      limits: {
-        ...config.limits,
-        maxPromotions: config.maxPromotions,
-        orphanGraceMs: config.orphanGraceMs,
-        admission: config.admission,
-      },
+      random: () => this.chance(),
+      limits: tableLimits(config),
     });
     this.#egress = config.egress === null ? null : this.#openEgress(config.egress);
   }
@@ -64,6 +60,30 @@ export class Switchboard {
   /** Random, from 0 up to, but not including, 1. */
   chance(): number {
     return Math.random();
+  }
+
+  /** Of new exchanges; one that runs keeps what it began with. */
+  get config(): Config {
+    return this.#config;
+  }
+
+  /** Keys every digest. */
+  get secret(): Uint8Array {
+    return this.#secret;
+  }
+
+  /** The operator's endpoints. */
+  get profiles(): readonly Profile[] {
+    return this.#profiles;
+  }
+
+  /** From now on another configuration is in force. Without a secret in it the earlier one stays. */
+  reconfigure(config: Config): void {
+    this.#config = config;
+    this.#secret = config.secret ?? this.#secret;
+    this.#profiles = profilesOf(config);
+    this.table.limitTo(tableLimits(config), this.now());
+    this.settle();
   }
 
   /** Milliseconds on a clock that only runs forward. */
@@ -197,6 +217,15 @@ export class Switchboard {
     this.table.expire(this.now());
     this.settle();
   }
+}
+
+function profilesOf({ profiles }: Config): readonly Profile[] {
+  return profiles.map(({ profile }) => profile);
+}
+
+function tableLimits(config: Config): TableLimits {
+  const { limits, maxPromotions, orphanGraceMs, admission } = config;
+  return { ...limits, maxPromotions, orphanGraceMs, admission };
 }
 
 type ExchangeCommand = Extract<Command, { exchange: ExchangeId }>;

@@ -68,6 +68,17 @@ test('a flight goes from phase to phase as docs/protocol.md says, and in no othe
   expect(Object.fromEntries(told)).toEqual(Object.fromEntries(rows));
 }, 60_000);
 
+/** Finds what was kept last, whosever it is. */
+function anyEntry(board: Board): Board['negativeCache']['find'] {
+  const keep = board.negativeCache.keep.bind(board.negativeCache);
+  let last: ReturnType<Board['negativeCache']['find']> = null;
+  board.negativeCache.keep = (entry, limit) => {
+    last = entry;
+    return keep(entry, limit);
+  };
+  return () => last;
+}
+
 describe('the invariants can fail', () => {
   const lost =
     (kind: Effect['kind']): NonNullable<Flaw['tamper']> =>
@@ -93,6 +104,8 @@ describe('the invariants can fail', () => {
     ['a place in the queue is not given up', { sabotage: (board) => (board.admission.leaveQueue = () => undefined) }],
     ['a deadline is not set', { sabotage: (board) => (board.deadlines.set = () => undefined) }],
     ['a ticket can be used twice', { sabotage: (board) => (board.tickets.delete = () => true) }],
+    ['a kept answer is never forgotten', { sabotage: (board) => (board.negativeCache.forget = () => undefined) }],
+    ['a kept answer is given to anybody', { sabotage: (board) => (board.negativeCache.find = anyEntry(board)) }],
     ['a leader is never forgotten', { sabotage: (board) => (board.leaders.delete = () => true) }],
     ['a caller is never forgotten', { sabotage: (board) => (board.aboard.delete = () => true) }],
   ])('%s', ([, flaw]) => {

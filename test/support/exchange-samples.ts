@@ -128,8 +128,11 @@ const coreSamples: { readonly [Kind in Exclude<ExchangeEvent['kind'], 'messageRe
   woken: [{ kind: 'woken' }],
   pulled: [
     { kind: 'pulled', delivery: { kind: 'nothing' } },
-    { kind: 'pulled', delivery: { kind: 'head', head: answer, role: 'follower', endOfStream: false } },
-    { kind: 'pulled', delivery: { kind: 'head', head: answer, role: 'leader', endOfStream: true } },
+    {
+      kind: 'pulled',
+      delivery: { kind: 'head', head: answer, role: 'follower', freshForMs: null, endOfStream: false },
+    },
+    { kind: 'pulled', delivery: { kind: 'head', head: answer, role: 'leader', freshForMs: null, endOfStream: true } },
     { kind: 'pulled', delivery: { kind: 'bytes', bytes: body, endOfStream: false } },
     { kind: 'pulled', delivery: { kind: 'bytes', bytes: body, endOfStream: true } },
     { kind: 'pulled', delivery: { kind: 'trailers', trailers: [] } },

@@ -1,6 +1,6 @@
 /** A flight table in the hands of a test: it has the clock, the names count up, and the effects stay until looked at. */
 
-import type { AnswerHead, ExchangeId, FlightId, Leg, Ticket } from '../../src/coalesce/flight/flight.ts';
+import type { AnswerHead, CallerRole, ExchangeId, FlightId, Leg, Ticket } from '../../src/coalesce/flight/flight.ts';
 import type { Key } from '../../src/coalesce/key/key.ts';
 import type { HeaderList } from '../../src/coalesce/request/head.ts';
 import type { Tenant } from '../../src/coalesce/request/tenant.ts';
@@ -11,7 +11,7 @@ import { FlightTable } from '../../src/coalesce/table/flight-table.ts';
 import type { Arrival, Decision, Redemption } from '../../src/coalesce/table/joining.ts';
 import { sampleHead, samplePolicy } from './request-samples.ts';
 
-const tableLimits: TableLimits = {
+export const tableLimits: TableLimits = {
   maxWaitersTotal: 10_000,
   maxGenerations: 4,
   maxFlights: 10_000,
@@ -58,12 +58,14 @@ export function answerHead(changes: Partial<AnswerHead> = {}): AnswerHead {
 export interface Aboard {
   readonly exchange: ExchangeId;
   readonly flight: FlightId;
-  readonly role: 'leader' | 'follower';
+  readonly role: CallerRole;
 }
 
 export class FlightDeck {
   readonly table: FlightTable;
   now = 0;
+  /** What the core draws next, from 0 up to 1. */
+  chance = 0.5;
   #names = 0;
   #exchanges = 0;
   #effects: Effect[] = [];
@@ -73,7 +75,11 @@ export class FlightDeck {
       flight: () => `f${(this.#names += 1)}` as FlightId,
       ticket: () => `t${(this.#names += 1)}` as Ticket,
     };
-    this.table = new FlightTable({ leg, names, limits: { ...tableLimits, ...limits } });
+    this.table = new FlightTable({ leg, names, random: () => this.chance, limits: { ...tableLimits, ...limits } });
+  }
+
+  get leg(): Leg {
+    return this.table.leg;
   }
 
   newExchange(): ExchangeId {
@@ -141,6 +147,10 @@ export class FlightDeck {
     this.table.answerEnded(flight, { trailers, now: this.now });
   }
 
+  answeredByEnvoy(flight: FlightId): void {
+    this.table.answeredByEnvoy(flight, this.now);
+  }
+
   broke(flight: FlightId): void {
     this.table.answerBroke(flight, this.now);
   }
@@ -155,6 +165,7 @@ export class FlightDeck {
     for (;;) {
       const piece = this.pull(exchange);
       if (piece.kind === 'nothing') return { text, ended: false };
+      if (piece.kind === 'keepAlive') continue;
       if (piece.kind === 'bytes') text += Buffer.from(piece.bytes).toString();
       if (piece.kind === 'end' || piece.kind === 'trailers' || piece.endOfStream) return { text, ended: true };
     }

@@ -2,13 +2,13 @@
 
 import { waitersOf, type Caller, type Flight } from '../../src/coalesce/flight/flight.ts';
 import { generationsOf, type Board } from '../../src/coalesce/table/board.ts';
-import { demand, policy, type FlightWorld } from './flight-world.ts';
+import { demand, type FlightWorld } from './flight-world.ts';
 
 export function checkWorld(world: FlightWorld, board: Board): void {
   const flights = [...board.flights.values()];
   for (const flight of flights) checkFlight(world, board, flight);
   checkCallers(world, board, flights);
-  checkBooks(board, flights);
+  checkBooks(world, board, flights);
   checkLimits(world, board, flights);
   const caused = world.facts.filter((fact) => fact.kind === 'upstreamCalled').length;
   demand(caused === world.callsCaused, `${caused} upstream calls are told, ${world.callsCaused} were caused`);
@@ -16,13 +16,16 @@ export function checkWorld(world: FlightWorld, board: Board): void {
 
 function checkFlight(world: FlightWorld, board: Board, flight: Flight): void {
   const { state, id } = flight;
+  world.keys.set(id, flight.key);
+  const isReplay = [...flight.callers].some(({ role }) => role === 'replayed');
   const published = generationsOf(board, flight.tenant, flight.key).filter((other) => other === flight).length;
   demand(published === (flight.ending === null ? 1 : 0), `${id} has its key while it runs, once`);
-  demand(world.endedFlights.has(id) === (flight.ending !== null), `${id} has told its ending when it has one`);
   demand(
-    flight.holdsSlot === (state.phase === 'calling' || state.phase === 'answering'),
-    `${id} has a slot for a call`,
+    world.endedFlights.has(id) === (flight.ending !== null && !isReplay),
+    `${id} has told its ending when it has one`,
   );
+  const callsOrWill = state.phase === 'calling' || state.phase === 'answering' || state.phase === 'backingOff';
+  demand(flight.holdsSlot === callsOrWill, `${id} has a slot for a call`);
   const due = board.deadlines.dueAt(flight);
   const waiting = [...flight.callers].some((caller) => caller.state.phase === 'waiting');
   switch (state.phase) {
@@ -41,6 +44,10 @@ function checkFlight(world: FlightWorld, board: Board, flight: Flight): void {
         flight.leg === 'attached' || flight.callers.size > 0 === (flight.orphanedAt === null),
         `${id} is orphaned when empty`,
       );
+      return;
+    case 'backingOff':
+      demand(due !== null && flight.request !== null && !world.calls.has(id), `${id} waits to call again`);
+      demand(flight.attempts < world.policy.retry.maxAttempts, `${id} may call again`);
       return;
     case 'landed':
       demand(flight.callers.size > 0 && due === null, `${id} has landed and has readers`);
@@ -82,18 +89,25 @@ function checkCaller(world: FlightWorld, board: Board, at: { flight: Flight; cal
   demand((rider.source !== null) === (state.phase === 'streaming'), 'who streams has a head');
   if (!('answer' in flight.state)) return;
   const { buffer } = flight.state.answer;
-  const hasMore = state.phase === 'waiting' || !buffer.isAtEnd(caller.cursor) || flight.state.phase === 'landed';
+  const hasMore =
+    state.phase === 'waiting' ||
+    caller.owedKeepAlive ||
+    !buffer.isAtEnd(caller.cursor) ||
+    flight.state.phase === 'landed';
   demand(rider.woken || !hasMore, 'who has something to pull was woken');
 }
 
-function checkBooks(board: Board, flights: readonly Flight[]): void {
+function checkBooks(world: FlightWorld, board: Board, flights: readonly Flight[]): void {
   const held = flights.map(({ state }) => ('answer' in state ? state.answer.buffer.heldBytes : 0));
   demand(sum(held) === board.replayBytes, 'replay bytes are counted');
   demand(
     sum(flights.map(({ request }) => request?.body.length ?? 0)) === board.requestBytes,
     'request bytes are counted',
   );
-  const places = flights.length + sum(flights.map(({ callers }) => callers.size));
+  const { negativeCache } = board;
+  demand(negativeCache.size <= world.policy.negativeCache.maxEntries, 'negative_cache.max_entries holds');
+  demand(negativeCache.bytes <= board.limits.maxReplayBytes, 'the negative cache is bounded in bytes');
+  const places = flights.length + sum(flights.map(({ callers }) => callers.size)) + negativeCache.size;
   demand(board.deadlines.size <= places, 'deadlines belong to somebody');
   for (const keys of board.partitions.values()) {
     for (const generations of keys.values()) {
@@ -110,16 +124,22 @@ function checkBooks(board: Board, flights: readonly Flight[]): void {
 
 function checkLimits(world: FlightWorld, board: Board, flights: readonly Flight[]): void {
   const { limits, admission } = board;
-  const slots = flights.filter(({ holdsSlot }) => holdsSlot).length;
   const max = limits.admission.maxUpstream;
   demand(max === 0 || world.calls.size <= max, 'max_upstream holds');
-  demand(admission.hasFreeSlot === (max === 0 || slots < max), 'slots are counted');
+  const slots = flights.filter(({ holdsSlot }) => holdsSlot);
+  demand(max === 0 || slots.length <= max, 'slots are counted');
   demand(
     admission.queueLength === flights.filter(({ state }) => state.phase === 'queued').length,
     'who queues is in the queue',
   );
   demand(admission.queueLength <= limits.admission.maxQueue, 'max_queue holds');
-  demand(admission.queueLength === 0 || !admission.hasFreeSlot, 'nobody queues while a slot is free');
+  demand(!admission.owesSlot, 'nobody queues while a slot is free');
+  for (const { state, tenant, key } of flights) {
+    const ofKey = slots.filter((other) => other.tenant === tenant && other.key === key).length;
+    const stuck = state.phase === 'queued' && (max === 0 || slots.length < max) && ofKey < limits.maxGenerations;
+    demand(!stuck, 'who queues waits for a slot, or for a generation of its key');
+    demand(max === 0 || ofKey <= limits.maxGenerations, 'generations of a key that call');
+  }
   demand(
     flights.length <= limits.maxFlights && board.callerCount <= limits.maxWaitersTotal,
     'flights and callers in all',
@@ -127,8 +147,10 @@ function checkLimits(world: FlightWorld, board: Board, flights: readonly Flight[
   demand(board.requestBytes <= limits.maxRequestBytesTotal, 'request bytes in all');
   demand(board.replayBytes <= 2 * limits.maxReplayBytesTotal + 100 + heldUpBytes(flights), 'replay bytes in all');
   for (const flight of flights) {
-    demand(waitersOf(flight) <= policy.maxWaiters, `waiters of ${flight.id}`);
-    demand(generationsOf(board, flight.tenant, flight.key).length <= limits.maxGenerations, 'max_generations holds');
+    const isReplay = [...flight.callers].some(({ role }) => role === 'replayed');
+    demand(isReplay || waitersOf(flight) <= world.policy.maxWaiters, `waiters of ${flight.id}`);
+    const generations = generationsOf(board, flight.tenant, flight.key).length;
+    demand(world.wasLimited || generations <= limits.maxGenerations, 'max_generations holds');
     checkReplay(flight, limits.maxReplayBytes);
   }
 }
@@ -158,6 +180,8 @@ export function checkEmpty(world: FlightWorld, board: Board): void {
   const { flights, tickets, aboard, leaders, deadlines, partitions, replayBytes, requestBytes, callerCount } = board;
   const sizes = [flights, tickets, aboard, leaders, deadlines, partitions].map(({ size }) => size);
   demand(sum([...sizes, replayBytes, requestBytes, callerCount]) === 0, `books are empty: ${sizes.join()}`);
+  demand(board.admission.isIdle, 'no slot is held and nobody queues');
+  demand(board.negativeCache.size === 0 && board.negativeCache.bytes === 0, 'no answer is kept');
   demand(world.riders.size === 0 && world.calls.size === 0, 'nobody rides and no call runs');
   demand(world.deck.table.nextDeadline === null && world.deck.table.takeEffects().length === 0, 'nothing is due');
   demand(

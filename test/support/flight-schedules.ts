@@ -7,7 +7,7 @@ import { generationsOf, type Board, type TableLimits } from '../../src/coalesce/
 import type { Effect } from '../../src/coalesce/table/effects.ts';
 import { keyNamed, tenantNamed } from './flight-deck.ts';
 import { checkEmpty, checkWorld } from './flight-invariants.ts';
-import { demand, FlightWorld } from './flight-world.ts';
+import { demand, FlightWorld, type Options } from './flight-world.ts';
 
 /** What happens next. `pick` chooses among those that there are at that moment. */
 type Event =
@@ -20,7 +20,9 @@ type Event =
     }
   | { readonly kind: 'redeem'; readonly pick: number; readonly stolen: boolean }
   | { readonly kind: 'redeemAgain' | 'leave' | 'break' | 'pull'; readonly pick: number }
-  | { readonly kind: 'begin'; readonly pick: number; readonly length: number | null; readonly endOfStream: boolean }
+  | ({ readonly kind: 'begin'; readonly pick: number } & Parameters<FlightWorld['begin']>[1])
+  | { readonly kind: 'answerByEnvoy'; readonly pick: number }
+  | { readonly kind: 'raise'; readonly lift: boolean }
   | { readonly kind: 'grow'; readonly pick: number; readonly size: number }
   | { readonly kind: 'end'; readonly pick: number; readonly trailers: boolean }
   | { readonly kind: 'pass'; readonly ms: number; readonly late: boolean }
@@ -40,7 +42,7 @@ function often(
 
 const eventArbitrary: fc.Arbitrary<Event> = fc.oneof(
   often(12, 'decide', {
-    key: fc.constantFrom('p', 'q'),
+    key: fc.constantFrom('p', 'p', 'q', 'r'),
     tenant: fc.constantFrom('a', 'a', 'b'),
     size,
     slow: fc.boolean(),
@@ -48,7 +50,15 @@ const eventArbitrary: fc.Arbitrary<Event> = fc.oneof(
   often(12, 'redeem', { pick, stolen: oftenFalse }),
   often(2, 'redeemAgain', { pick }),
   often(4, 'leave', { pick }),
-  often(8, 'begin', { pick, length: fc.constantFrom(null, null, 0, 40), endOfStream: oftenFalse }),
+  often(8, 'begin', {
+    pick,
+    length: fc.constantFrom(null, null, 0, 40),
+    endOfStream: oftenFalse,
+    status: fc.constantFrom('200', '200', '400', '503'),
+    events: fc.boolean(),
+  }),
+  often(2, 'answerByEnvoy', { pick }),
+  often(1, 'raise', { lift: oftenFalse }),
   often(12, 'grow', { pick, size }),
   often(4, 'end', { pick, trailers: fc.boolean() }),
   often(4, 'break', { pick }),
@@ -69,8 +79,8 @@ const limitsArbitrary: fc.Arbitrary<TableLimits> = fc.record({
   maxPromotions: fc.constantFrom(0, 1, 3),
   orphanGraceMs: fc.constantFrom(0, 2_000),
   admission: fc.record({
-    maxUpstream: fc.constantFrom(0, 0, 1, 2),
-    maxQueue: fc.constantFrom(0, 1, 5),
+    maxUpstream: fc.constantFrom(0, 0, 1, 1, 2),
+    maxQueue: fc.constantFrom(0, 1, 2, 2, 5),
     maxWaitMs: fc.constantFrom(1_000, 30_000),
   }),
 });
@@ -94,6 +104,8 @@ function apply(world: FlightWorld, board: Board, event: Event): void {
       return world.redeemAgain(event.pick);
     case 'pass':
       return world.pass(event.ms, event.late, () => checkWorld(world, board));
+    case 'raise':
+      return world.raise(raised(board.limits, event.lift));
     case 'breakOffAll':
       world.deck.table.breakOffAll(world.deck.now);
       return world.settle();
@@ -104,12 +116,14 @@ function apply(world: FlightWorld, board: Board, event: Event): void {
       return;
     }
     case 'begin':
+    case 'answerByEnvoy':
     case 'grow':
     case 'end':
     case 'break': {
       const call = one(world.calls.values(), event.pick);
       if (call === undefined) return;
       if (event.kind === 'begin') world.begin(call, event);
+      else if (event.kind === 'answerByEnvoy') world.answerByEnvoy(call);
       else if (event.kind === 'grow') world.grow(call, event.size);
       else if (event.kind === 'end') world.end(call, event.trailers);
       else world.break(call);
@@ -117,15 +131,28 @@ function apply(world: FlightWorld, board: Board, event: Event): void {
   }
 }
 
+/** `lift`: there is no limit on upstream calls any more. */
+function raised(limits: TableLimits, lift: boolean): TableLimits {
+  const { maxUpstream } = limits.admission;
+  return {
+    ...limits,
+    maxGenerations: limits.maxGenerations + 1,
+    releaseRate: limits.releaseRate * 2,
+    admission: { ...limits.admission, maxUpstream: lift || maxUpstream === 0 ? 0 : maxUpstream + 1 },
+  };
+}
+
 export interface Schedule {
   readonly leg: Leg;
   readonly limits: TableLimits;
+  readonly options: Options;
   readonly events: readonly Event[];
 }
 
 export const scheduleArbitrary: fc.Arbitrary<Schedule> = fc.record({
   leg: fc.constantFrom<Leg>('attached', 'detached'),
   limits: limitsArbitrary,
+  options: fc.record({ retries: fc.boolean(), negativeCache: fc.boolean(), keepAlive: fc.boolean() }),
   events: fc.array(eventArbitrary, { minLength: 1, maxLength: 120, size: 'max' }),
 });
 
@@ -145,7 +172,7 @@ interface Flying {
 
 /** Flies a schedule to its end, when everybody has left and all time has passed; the invariants are checked all along. */
 export function fly(schedule: Schedule, { boardOf, flaw = {}, watch }: Flying): void {
-  const world = new FlightWorld(schedule.leg, schedule.limits, flaw.tamper);
+  const world = new FlightWorld(schedule, flaw.tamper);
   const board = boardOf();
   flaw.sabotage?.(board);
   watch?.(world, board);
@@ -166,11 +193,13 @@ const calls = [
   'redeem',
   'exchangeEnded',
   'answerBegan',
+  'answeredByEnvoy',
   'answerGrew',
   'answerEnded',
   'answerBroke',
   'pull',
   'expire',
+  'limitTo',
   'breakOffAll',
 ] as const;
 

@@ -7,6 +7,7 @@ import type { ExchangeId, FlightId, Leg } from '../../src/coalesce/flight/flight
 import type { Key } from '../../src/coalesce/key/key.ts';
 import type { TableLimits } from '../../src/coalesce/table/board.ts';
 import type { Command, Effect, Fact } from '../../src/coalesce/table/effects.ts';
+import type { Policy } from '../../src/coalesce/request/policy.ts';
 import type { Decision } from '../../src/coalesce/table/joining.ts';
 import { FlightDeck, isCommand, keyNamed, tenantNamed } from './flight-deck.ts';
 import { sampleHead, samplePolicy } from './request-samples.ts';
@@ -29,6 +30,7 @@ export interface Rider {
   /** Whose answer it gets; null before the head. */
   source: FlightId | null;
   got: string;
+  takesComments: boolean;
 }
 
 interface Pass {
@@ -54,19 +56,35 @@ interface Sent {
   whole: boolean;
 }
 
-export const policy: ReturnType<typeof samplePolicy> = samplePolicy({
-  maxWaiters: 4,
-  lateJoin: { maxEvents: 1000, maxBytes: 60, maxAgeMs: 3_000 },
-  deadlines: { firstByteMs: 4_000, idleMs: 2_000, totalMs: 9_000, waitMs: 6_000 },
-});
+/** What a schedule's policy turns on. */
+export interface Options {
+  readonly retries: boolean;
+  readonly negativeCache: boolean;
+  readonly keepAlive: boolean;
+}
+
+function policyOf({ retries, negativeCache, keepAlive }: Options): Policy {
+  return samplePolicy({
+    maxWaiters: 4,
+    lateJoin: { maxEvents: 1000, maxBytes: 60, maxAgeMs: 3_000 },
+    deadlines: { firstByteMs: 4_000, idleMs: 2_000, totalMs: 9_000, waitMs: 6_000, keepAliveMs: keepAlive ? 700 : 0 },
+    retry: { maxAttempts: retries ? 3 : 1, on: ['connect_failure', '503'], backoffMs: 200 },
+    negativeCache: { ttlMs: negativeCache ? 800 : 0, statuses: [400], maxEntries: 2 },
+  });
+}
 
 export class FlightWorld {
   readonly deck: FlightDeck;
+  readonly policy: Policy;
   readonly riders: Map<ExchangeId, Rider> = new Map();
   readonly passes: Pass[] = [];
   readonly usedPasses: Pass[] = [];
   readonly calls: Map<FlightId, Call> = new Map();
   readonly sent: Map<FlightId, Sent> = new Map();
+  /** Of every flight that was ever seen. */
+  readonly keys: Map<FlightId, Key> = new Map();
+  /** Whether there ever was an admission limit: generations beyond the others may be left from then. */
+  wasLimited: boolean;
   readonly endedFlights: Set<FlightId> = new Set();
   readonly facts: Fact[] = [];
   /** Calls upstream that were caused: leads, promotions, started calls, releases. */
@@ -76,11 +94,12 @@ export class FlightWorld {
 
   /** `tamper` stands for a broken shell or table: what it returns is carried out in the effect's place. */
   constructor(
-    leg: Leg,
-    limits: Partial<TableLimits>,
+    setting: { leg: Leg; limits: TableLimits; options: Options },
     tamper: (effect: Effect) => readonly Effect[] = (effect) => [effect],
   ) {
-    this.deck = new FlightDeck(leg, limits);
+    this.deck = new FlightDeck(setting.leg, setting.limits);
+    this.policy = policyOf(setting.options);
+    this.wasLimited = setting.limits.admission.maxUpstream > 0;
     this.#tamper = tamper;
   }
 
@@ -88,7 +107,7 @@ export class FlightWorld {
     const key = keyNamed(`${options.tenant}${options.key}`);
     const binding = `b${(this.#arrivals += 1)}`;
     const request = { head: sampleHead(), body: Buffer.alloc(options.size) };
-    const arrival = { key, tenant: tenantNamed(options.tenant), policy, binding, request };
+    const arrival = { key, tenant: tenantNamed(options.tenant), policy: this.policy, binding, request };
     const { exchange, decision } = this.deck.arrive(arrival);
     if (decision.kind === 'board') this.passes.push({ ticket: decision.ticket, binding, key, slow: options.slow });
     if (decision.kind === 'lead') {
@@ -126,16 +145,33 @@ export class FlightWorld {
   }
 
   /** The upstream answers: head, with a promised length or none. */
-  begin(call: Call, options: { length: number | null; endOfStream: boolean }): void {
+  begin(call: Call, options: { length: number | null; endOfStream: boolean; status: string; events: boolean }): void {
     if (call.phase !== 'silent') return;
     call.phase = 'answering';
     call.length = options.endOfStream ? 0 : options.length;
     this.sent.set(call.flight, { text: '', whole: false });
     const isAll = call.length === 0;
     if (isAll) this.#finishCall(call);
-    const head = { headers: [['x-flight', call.flight] as const], contentLength: call.length };
+    const type = options.events ? 'text/event-stream' : 'application/json';
+    const headers = [['x-flight', call.flight] as const, ['content-type', type] as const];
+    const head = { status: options.status, headers, contentLength: call.length };
     this.deck.began(call.flight, head, options.endOfStream);
     if (isAll) this.#endOfAnswer(call, false);
+    this.settle();
+  }
+
+  /** Attached: Envoy itself answers the leader. */
+  answerByEnvoy(call: Call): void {
+    if (call.phase !== 'silent' || call.leader === null) return;
+    this.calls.delete(call.flight);
+    this.deck.answeredByEnvoy(call.flight);
+    this.#end(call.leader);
+    this.settle();
+  }
+
+  /** The operator raises limits, or lifts that on upstream calls. */
+  raise(limits: TableLimits): void {
+    this.deck.table.limitTo(limits, this.deck.now);
     this.settle();
   }
 
@@ -199,7 +235,7 @@ export class FlightWorld {
   }
 
   #ride(at: { exchange: ExchangeId; key: Key; slow: boolean }): void {
-    this.riders.set(at.exchange, { ...at, role: 'caller', woken: false, source: null, got: '' });
+    this.riders.set(at.exchange, { ...at, role: 'caller', woken: false, source: null, got: '', takesComments: false });
   }
 
   #startLeading(exchange: ExchangeId, flight: FlightId): void {
@@ -294,7 +330,13 @@ export class FlightWorld {
       if (piece.kind === 'head') {
         demand(rider.source === null, 'one head');
         rider.source = (piece.head.headers[0]?.[1] ?? '') as FlightId;
+        rider.takesComments = piece.head.headers[1]?.[1] === 'text/event-stream' && piece.head.contentLength === null;
+        demand(this.keys.get(rider.source) === rider.key, 'an answer reaches callers of its key only');
       } else demand(rider.source !== null, 'the head comes first');
+      if (piece.kind === 'keepAlive') {
+        demand(rider.takesComments && rider.got.length % 16 === 0, 'a comment stands between events');
+        continue;
+      }
       if (piece.kind === 'bytes') rider.got += Buffer.from(piece.bytes).toString();
       const sent = rider.source === null ? undefined : this.sent.get(rider.source);
       demand(sent?.text.startsWith(rider.got) === true, 'what a caller got is a prefix of its flight’s answer');
@@ -311,6 +353,6 @@ export class FlightWorld {
 function textOf(flight: FlightId, from: number, length: number): string {
   let text = '';
   for (let line = Math.floor(from / 16); text.length < (from % 16) + length; line += 1)
-    text += `${flight}:${line}`.padEnd(15) + '\n';
+    text += `${flight}:${line}`.padEnd(14) + '\n\n';
   return text.slice(from % 16, (from % 16) + length);
 }

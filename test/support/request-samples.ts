@@ -46,7 +46,9 @@ export function samplePolicy(changes: Partial<Policy> = {}): Policy {
     shadow: { compare: 0.01, maxBytes: 1_048_576 },
     maxWaiters: 32,
     lateJoin: { maxEvents: 1000, maxBytes: 1_048_576, maxAgeMs: 60_000 },
-    deadlines: { firstByteMs: 600_000, idleMs: 300_000, totalMs: 1_800_000, waitMs: 900_000 },
+    deadlines: { firstByteMs: 600_000, idleMs: 300_000, totalMs: 1_800_000, keepAliveMs: 0, waitMs: 900_000 },
+    retry: { maxAttempts: 1, on: ['connect_failure', '502', '503', '504'], backoffMs: 200 },
+    negativeCache: { ttlMs: 0, statuses: [400, 404, 413, 422], maxEntries: 1000 },
     ...changes,
   };
 }

@@ -45,8 +45,22 @@ describe('cache-status', () => {
   });
 
   test('of a follower says collapsed', () => {
-    expect(callerHeaders(answerHead(), 'follower')).toContainEqual(['cache-status', 'coalescer; fwd=miss; collapsed']);
+    expect(callerHeaders(answerHead(), { role: 'follower', freshForMs: null })).toContainEqual([
+      'cache-status',
+      'coalescer; fwd=miss; collapsed',
+    ]);
   });
+});
+
+test.for([
+  [2_000, 2],
+  [1_001, 2],
+  [1_000, 1],
+  [1, 1],
+  [0, 0],
+] as const)('an answer that is kept for %s ms says hit and ttl=%s', ([freshForMs, ttl]) => {
+  const headers = callerHeaders(answerHead(), { role: 'replayed', freshForMs });
+  expect(headers).toContainEqual(['cache-status', `coalescer; hit; ttl=${ttl}`]);
 });
 
 describe('who gets what', () => {
@@ -61,7 +75,7 @@ describe('who gets what', () => {
   });
 
   test('the leader of a detached flight gets every field, and one cache-status', () => {
-    expect(callerHeaders(head, 'leader')).toEqual([
+    expect(callerHeaders(head, { role: 'leader', freshForMs: null })).toEqual([
       ['content-type', 'application/json'],
       ['x-ratelimit-remaining', '9'],
       ['set-cookie', 'a'],
@@ -71,14 +85,13 @@ describe('who gets what', () => {
   });
 
   test('a follower gets what describes the body, and its length where it is known', () => {
-    expect(callerHeaders(head, 'follower')).toEqual([
+    expect(callerHeaders(head, { role: 'follower', freshForMs: null })).toEqual([
       ['content-type', 'application/json'],
       ['content-length', '12'],
       ['cache-status', 'coalescer; fwd=miss; collapsed'],
     ]);
-    expect(callerHeaders({ ...head, contentLength: null }, 'follower').map(([name]) => name)).toEqual([
-      'content-type',
-      'cache-status',
-    ]);
+    expect(
+      callerHeaders({ ...head, contentLength: null }, { role: 'follower', freshForMs: null }).map(([name]) => name),
+    ).toEqual(['content-type', 'cache-status']);
   });
 });

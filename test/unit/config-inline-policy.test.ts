@@ -35,6 +35,15 @@ describe('an inline policy', () => {
     expect(changed.deadlines).toEqual({ ...base.deadlines, idleMs: 1000 });
   });
 
+  it('may say what is retried and what is kept', () => {
+    const changed = policy(
+      '{"retry":{"max_attempts":2},"negative_cache":{"ttl":"1s"},"deadlines":{"keep_alive":"5s"}}',
+    );
+    expect(changed.retry).toEqual({ ...base.retry, maxAttempts: 2 });
+    expect(changed.negativeCache).toEqual({ ...base.negativeCache, ttlMs: 1000 });
+    expect(changed.deadlines).toEqual({ ...base.deadlines, keepAliveMs: 5000 });
+  });
+
   it('builds on the base that it is given', () => {
     const careful = policy('mode: shadow');
     expect(policy('{tools: allow}', careful)).toMatchObject({ mode: 'shadow', tools: 'allow' });

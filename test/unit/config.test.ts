@@ -45,7 +45,9 @@ identity: keep
 key: {secret: null, secret_file: null, include: [], ignore_headers: [], ignore_body: [], normalize: []}
 limits: {max_waiters: 32, max_waiters_total: 10000, max_generations: 4, max_flights: 10000, max_request_bytes: 1MiB, max_request_bytes_total: 256MiB, max_replay_bytes: 8MiB, max_replay_bytes_total: 256MiB, max_loop_delay: 2s, ticket_ttl: 10s, release_rate: 50}
 late_join: {max_events: 1000, max_bytes: 1MiB, max_age: 60s}
-deadlines: {first_byte: 10m, idle: 5m, total: 30m, wait: 15m}
+deadlines: {first_byte: 10m, idle: 5m, total: 30m, wait: 15m, keep_alive: 0s}
+retry: {max_attempts: 1, on: [connect_failure, "502", "503", "504"], backoff: 200ms}
+negative_cache: {ttl: 0s, statuses: [400, 404, 413, 422], max_entries: 1000}
 admission: {max_upstream: 0, max_queue: 1000, max_wait: 30s}
 max_promotions: 3
 drain: 30m
@@ -70,7 +72,9 @@ identity: ignore
 key: {secret: ${secret}, include: [{header: User-Agent}, {metadata: {namespace: n, path: [a, b]}}], ignore_headers: [X-Noise], ignore_body: [/metadata/trace, /stop/*], normalize: [strip_timestamps, collapse_whitespace, {strip_nonces: ['req-[0-9a-f]{8}']}]}
 limits: {max_waiters: 1000, max_waiters_total: 1001, max_generations: 1, max_flights: 7, max_request_bytes: 65537, max_request_bytes_total: 1GiB, max_replay_bytes: 64KiB, max_replay_bytes_total: 65536, max_loop_delay: 1500ms, ticket_ttl: 1m, release_rate: 1}
 late_join: {max_events: 0, max_bytes: 0, max_age: 2h}
-deadlines: {first_byte: 3599s, idle: 1s, total: 24h, wait: 59m}
+deadlines: {first_byte: 3599s, idle: 1s, total: 24h, wait: 59m, keep_alive: 15s}
+retry: {max_attempts: 10, on: [503, "429"], backoff: 1s}
+negative_cache: {ttl: 2s, statuses: ["400", 410], max_entries: 0}
 admission: {max_upstream: 2, max_queue: 0, max_wait: 1s}
 max_promotions: 0
 drain: 0s
@@ -110,6 +114,11 @@ describe('a configuration', () => {
       maxPromotions: 0,
       drainMs: 0,
       logLevel: 'silent',
+    });
+    expect(config.policy).toMatchObject({
+      retry: { maxAttempts: 10, on: ['503', '429'], backoffMs: 1000 },
+      negativeCache: { ttlMs: 2000, statuses: [400, 410], maxEntries: 0 },
+      deadlines: { keepAliveMs: 15_000 },
     });
     expect(config.policy).toMatchObject({
       name: 'default',
@@ -247,8 +256,6 @@ describe('a mistaken configuration', () => {
   });
 
   it.each([
-    ['retry: {}', 'retry'],
-    ['negative_cache: {}', 'negative_cache'],
     ['tls: {}', 'tls'],
     ['redis: {}', 'redis'],
     ['tracing: {}', 'tracing'],
@@ -271,6 +278,17 @@ describe('a mistaken configuration', () => {
     ['limits: {max_waiters: 0}', '0 is not allowed'],
     ['limits: {max_waiters: 20000}', '20000 is over limits.max_waiters_total, expected at most 10000'],
     ['deadlines: {first_byte: 1h}', 'from 1ms to 3599s'],
+    ['retry: {max_attempts: 0}', 'retry.max_attempts: 0 is not allowed, expected a whole number from 1 to 10'],
+    ['retry: {max_attempts: 11}', '11 is not allowed'],
+    ['retry: {on: [timeout]}', 'retry.on[0]: "timeout" is not allowed, expected connect_failure or a status'],
+    ['retry: {on: [200]}', '200 is not allowed'],
+    ['retry: {on: ["5xx"]}', '"5xx" is not allowed'],
+    ['retry: {backoff: 61s}', 'from 0s to 1m'],
+    ['negative_cache: {ttl: 61s}', 'from 0s to 1m'],
+    ...[200, 302, 401, 403, 408, 409, 429, 500, 502, 503, 504].map((status) => [
+      `negative_cache: {statuses: [400, ${status}]}`,
+      `negative_cache.statuses[1]: ${status} is not allowed, expected a status from 400 to 499`,
+    ]),
     ['listen: []', 'too few entries, expected at least 1'],
     ['listen: 5', '5 is not a list'],
     ['listen: localhost', 'listen: "localhost" is not allowed, expected an address'],

@@ -154,6 +154,39 @@ describe('decide', () => {
   });
 });
 
+describe('an answer that Envoy made itself', () => {
+  const withDetails = (details: unknown, status = '504') =>
+    responseHeaders({
+      status,
+      attributes: structs({ 'envoy.filters.http.ext_proc': { 'response.code_details': details } }),
+    });
+
+  test.for([
+    'response_timeout',
+    'local_rate_limited',
+    'upstream_reset_before_response_started{connection_failure}',
+    '',
+  ])('passes on to the leader alone: %j', (details) => {
+    const { phase, commands } = run({ phase: 'leading', flight }, received(withDetails(details)));
+    expect(phase).toEqual({ phase: 'over', ending: 'led' });
+    const setHeaders = [['cache-status', 'coalescer; fwd=miss']];
+    expect(commands).toEqual([
+      { kind: 'reply', reply: { kind: 'continueResponseHeaders', setHeaders } },
+      { kind: 'answeredByEnvoy', flight },
+      finish,
+    ]);
+  });
+
+  test.for<[string, ReturnType<typeof responseHeaders>]>([
+    ['the upstream made it', withDetails('via_upstream')],
+    ['it is a success', withDetails('direct_response', '200')],
+    ['Envoy does not say who made it', responseHeaders({ status: '504' })],
+    ['Envoy says something else', withDetails(5)],
+  ])('counts as the upstream’s where %s', ([, message]) => {
+    expect(run({ phase: 'leading', flight }, received(message)).phase).toEqual({ phase: 'capturing', flight });
+  });
+});
+
 describe('an answer that is compared', () => {
   test.for(['leader', 'follower'] as const)(
     'of a would-be %s passes on and is told, without our cache-status',
@@ -288,7 +321,7 @@ describe('deliver', () => {
   test('an answer that is there already is sent without a word about waiting', () => {
     const head: ExchangeEvent = {
       kind: 'pulled',
-      delivery: { kind: 'head', head: answerHead(), role: 'follower', endOfStream: false },
+      delivery: { kind: 'head', head: answerHead(), role: 'follower', freshForMs: null, endOfStream: false },
     };
     const { commands } = run({ phase: 'redeeming' }, aboard, head);
     expect(commands).toMatchObject([

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { Admission } from '../../src/coalesce/table/admission.ts';
-import { FlightDeck, keyNamed, nothingHeld } from '../support/flight-deck.ts';
+import { Admission } from '../../src/coalesce/table/admission/admission.ts';
+import { FlightDeck, keyNamed, nothingHeld, tenantNamed } from '../support/flight-deck.ts';
 
 const legs = ['attached', 'detached'] as const;
 const one = { admission: { maxUpstream: 1, maxQueue: 2, maxWaitMs: 30_000 } };
@@ -191,7 +191,7 @@ describe('a slot', () => {
 });
 
 test('max_upstream 0 is no limit', () => {
-  const admission = new Admission({ maxUpstream: 0, maxQueue: 0, maxWaitMs: 0 });
-  expect(admission.hasFreeSlot).toBe(true);
-  expect(admission.nextAdmitted()).toBeNull();
+  const admission = new Admission({ maxUpstream: 0, maxQueue: 0, maxWaitMs: 0 }, 1);
+  expect(admission.isOpen(tenantNamed('a'), keyNamed('k'))).toBe(true);
+  expect(admission.nextAdmitted(0)).toBeNull();
 });

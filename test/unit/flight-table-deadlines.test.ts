@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { FlightDeck, nothingHeld } from '../support/flight-deck.ts';
 import { samplePolicy } from '../support/request-samples.ts';
 
-const policy = samplePolicy({ deadlines: { firstByteMs: 1_000, idleMs: 500, totalMs: 3_000, waitMs: 2_000 } });
+const policy = samplePolicy({
+  deadlines: { firstByteMs: 1_000, idleMs: 500, totalMs: 3_000, waitMs: 2_000, keepAliveMs: 0 },
+});
 const refusal = { status: 504, errorShape: 'openai', retryAfterSeconds: null };
 
 describe('detached', () => {

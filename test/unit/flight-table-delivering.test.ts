@@ -11,7 +11,13 @@ describe('the pieces of an answer', () => {
     const { exchange, flight } = deck.board();
     expect(deck.pull(exchange)).toEqual({ kind: 'nothing' });
     deck.began(flight);
-    expect(deck.pull(exchange)).toEqual({ kind: 'head', head: answerHead(), role: 'leader', endOfStream: false });
+    expect(deck.pull(exchange)).toEqual({
+      kind: 'head',
+      head: answerHead(),
+      role: 'leader',
+      freshForMs: null,
+      endOfStream: false,
+    });
     deck.grew(flight, 'one');
     expect(deck.pull(exchange)).toEqual({ kind: 'bytes', bytes: Buffer.from('one'), endOfStream: false });
     expect(deck.pull(exchange)).toEqual({ kind: 'nothing' });

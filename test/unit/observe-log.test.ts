@@ -32,6 +32,8 @@ const flight: FlightEnd = {
   bytes: 10,
   followers: 3,
   promotions: 0,
+  attempts: 1,
+  queuedMs: 0,
   firstByteMs: 1,
   durationMs: 5,
 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { cancellationRoles, flightEndings } from '../../src/coalesce/flight/endings.ts';
 import { bypassReasons, outcomes, shedReasons } from '../../src/coalesce/request/outcomes.ts';
-import { createMetrics, lateJoinReasons, shadowVerdicts } from '../../src/observe/metrics.ts';
+import { createMetrics, lateJoinReasons, reloadResults, shadowVerdicts } from '../../src/observe/metrics.ts';
 import type { Metrics, Totals } from '../../src/observe/metrics.ts';
 
 const nothing: Totals = { flights: 0, waiters: 0, replayBytes: 0, queue: 0, streams: 0 };
@@ -31,6 +31,8 @@ describe('metrics', () => {
       'coalesce_misses_total',
       'coalesce_noncanonical_joins_total',
       'coalesce_upstream_calls_total',
+      'coalesce_negative_hits_total',
+      ...reloadResults.map((word) => `coalesce_config_reloads_total{result="${word}"}`),
       'coalesce_promotions_total',
       'coalesce_tokens_saved_total{kind="prompt"}',
       'coalesce_tokens_saved_total{kind="completion"}',

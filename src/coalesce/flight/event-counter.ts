@@ -16,6 +16,11 @@ export class EventCounter {
     return this.#events;
   }
 
+  /** Whether what has passed so far ends with a whole event, or is nothing yet. */
+  get isBetweenEvents(): boolean {
+    return this.#lineIsBlank && !this.#sawField;
+  }
+
   /** Takes the next bytes; they may be cut anywhere. */
   push(bytes: Uint8Array): void {
     for (const byte of bytes) this.#take(byte);

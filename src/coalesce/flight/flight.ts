@@ -53,6 +53,8 @@ export interface Answer {
   readonly calledAt: number;
   readonly firstByteAt: number;
   lastByteAt: number;
+  /** When it was last due time to send a comment, to keep connections alive; null where it never was. */
+  keptAliveAt: number | null;
   /** Detached: no more is read from the upstream until a reader has caught up. */
   heldUp: boolean;
 }
@@ -68,6 +70,8 @@ export type FlightState =
   | { readonly phase: 'boarding' }
   | { readonly phase: 'queued'; readonly since: number }
   | ({ readonly phase: 'calling' } & Call)
+  /** Detached: a call came to nothing, and the next one is made at `until`. `startedAt` is the first one's. */
+  | { readonly phase: 'backingOff'; readonly startedAt: number; readonly until: number }
   | ({ readonly phase: 'answering'; readonly answer: Answer } & Call)
   /** The whole answer is recorded; callers read on. The key is free. */
   | { readonly phase: 'landed'; readonly answer: Answer; readonly trailers: HeaderList | null }
@@ -91,16 +95,23 @@ export type CallerState =
   /** In deliver, and the answer's head was sent. */
   | { readonly phase: 'streaming'; readonly exchange: ExchangeId };
 
+/** `replayed`: it gets an answer that the negative cache kept. */
+export type CallerRole = 'leader' | 'follower' | 'replayed';
+
 export interface Caller {
   readonly ticket: Ticket;
   /** Digest of what identifies the exchange that the ticket was made for. */
   readonly binding: string;
-  readonly role: 'leader' | 'follower';
+  readonly role: CallerRole;
   readonly arrivedAt: number;
+  /** Replayed: until when the answer is kept. */
+  readonly freshUntil: number | null;
   flight: Flight;
   /** Its place in the answer, held from the join on so that nothing it needs is dropped. */
   cursor: Cursor;
   state: CallerState;
+  /** A comment is due to it, unless bytes come first. */
+  owedKeepAlive: boolean;
 }
 
 export interface Flight {
@@ -123,6 +134,10 @@ export interface Flight {
   /** Followers that ever joined. */
   followers: number;
   promotions: number;
+  /** Upstream calls begun. */
+  attempts: number;
+  /** Time in the queue for a slot that is over. */
+  queuedMs: number;
   /** Whether it occupies one of `admission.max_upstream`. */
   holdsSlot: boolean;
   /** False once over its replay cap: it takes no joiners, and bytes that all have read are dropped. */

@@ -51,6 +51,28 @@ export interface Deadlines {
   readonly totalMs: number;
   /** From a caller's arrival, while it has no bytes. */
   readonly waitMs: number;
+  /** How long an event stream may be silent before its callers are sent a comment; 0: for ever. */
+  readonly keepAliveMs: number;
+}
+
+/** Detached: which failures before an answer's first byte are tried again, once for all callers. */
+export interface Retry {
+  /** Calls in all; 1: no retry. */
+  readonly maxAttempts: number;
+  readonly on: readonly RetryReason[];
+  /** Before the second call; doubled before each further one. */
+  readonly backoffMs: number;
+}
+
+/** `connect_failure`, or an answer's status: three digits. */
+export type RetryReason = string;
+
+/** Which error answers are kept for a short while, for whoever asks the same again. */
+export interface NegativeCachePolicy {
+  /** 0: none is kept. */
+  readonly ttlMs: number;
+  readonly statuses: readonly number[];
+  readonly maxEntries: number;
 }
 
 /** How what shadow mode would share is looked into. */
@@ -79,4 +101,6 @@ export interface Policy {
   readonly maxWaiters: number;
   readonly lateJoin: LateJoin;
   readonly deadlines: Deadlines;
+  readonly retry: Retry;
+  readonly negativeCache: NegativeCachePolicy;
 }

@@ -65,7 +65,7 @@ interface Captured {
 }
 
 export class ShadowTable {
-  readonly #options: ShadowOptions;
+  #options: ShadowOptions;
   readonly #flights = new Map<string, WouldBeFlight>();
   readonly #leads = new Map<ExchangeId, WouldBeFlight>();
   /** Exchanges that were drawn and are not known to follow. */
@@ -77,6 +77,10 @@ export class ShadowTable {
 
   constructor(options: ShadowOptions) {
     this.#options = options;
+  }
+
+  limitTo(limits: Pick<ShadowOptions, 'maxFlights' | 'maxBytes'>): void {
+    this.#options = { ...this.#options, ...limits };
   }
 
   get size(): number {

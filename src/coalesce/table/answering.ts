@@ -6,8 +6,12 @@ import { ReplayBuffer } from '../flight/replay-buffer.ts';
 import { headerValues, type HeaderList } from '../request/head.ts';
 import type { Answer, AnswerHead, Flight, FlightId } from '../flight/flight.ts';
 import { conclude, dropRequest, settle, type Board } from './board.ts';
+import { nextCallDeadline } from './call-deadlines.ts';
 import { breakOff } from './giving-up.ts';
+import { leaderAnswered } from './launching.ts';
 import { holdLimits } from './pacing.ts';
+import { keepNegative } from './replaying.ts';
+import { backsOff, failureOf } from './retrying.ts';
 import { tellTokensSaved } from './tokens-saved.ts';
 
 /** The head of the answer came. `endOfStream`: nothing follows it. Ignored where the flight does not wait for one. */
@@ -20,6 +24,10 @@ export function answerBegan(
   if (flight?.state.phase !== 'calling') return;
   const { startedAt, leader } = flight.state;
   const { head, now } = came;
+  if (backsOff(board, flight, { failure: failureOf(head), now })) {
+    board.effects.push({ kind: 'cancelCall', flight: flight.id });
+    return;
+  }
   const streamsEvents = isEventStream(head);
   const answer: Answer = {
     head,
@@ -29,6 +37,7 @@ export function answerBegan(
     calledAt: startedAt,
     firstByteAt: now,
     lastByteAt: now,
+    keptAliveAt: null,
     heldUp: false,
   };
   flight.state = { phase: 'answering', startedAt, leader, answer };
@@ -43,16 +52,13 @@ function isEventStream(head: AnswerHead): boolean {
   return headerValues(head.headers, 'content-type').some((type) => /^\s*text\/event-stream/i.test(type));
 }
 
-/** When a running call is due: no byte for too long, too long in all, or without a caller for too long. */
-export function nextCallDeadline(board: Board, flight: Flight): number {
-  const { state, policy, orphanedAt } = flight;
-  if (state.phase !== 'calling' && state.phase !== 'answering') return Infinity;
-  const silentUntil =
-    state.phase === 'calling'
-      ? state.startedAt + policy.deadlines.firstByteMs
-      : state.answer.lastByteAt + policy.deadlines.idleMs;
-  const orphanUntil = orphanedAt === null ? Infinity : orphanedAt + board.limits.orphanGraceMs;
-  return Math.min(silentUntil, state.startedAt + policy.deadlines.totalMs, orphanUntil);
+/**
+ * Attached: the leader is answered by Envoy itself, not by the upstream: a filter behind us, a timeout of the route. That
+ * concerns this caller, and another one leads in its place.
+ */
+export function answeredByEnvoy(board: Board, flightId: FlightId, now: number): void {
+  const flight = board.flights.get(flightId);
+  if (flight !== undefined) leaderAnswered(board, flight, now);
 }
 
 /** More bytes of the answer came; `bytes` is given away. */
@@ -95,14 +101,20 @@ function land(board: Board, flight: Flight, came: { trailers: HeaderList | null;
   const failed = Number(answer.head.status) >= 400;
   if (!failed) tellTokensSaved(board, flight, answer);
   conclude(board, flight, { ending: failed ? 'failed_status' : 'landed', now: came.now });
+  if (failed) keepNegative(board, flight, { answer, ...came });
   wakeAboard(board, flight);
   settle(board, flight, came.now);
 }
 
-/** Detached: the call failed. Before the answer's head its callers go upstream by themselves; after it they are cut. */
+/**
+ * Detached: the call failed. Before the answer's head it is made again where the policy says so, or else its callers go
+ * upstream by themselves; after it they are cut.
+ */
 export function answerBroke(board: Board, flightId: FlightId, now: number): void {
   const flight = board.flights.get(flightId);
   if (flight === undefined || flight.ending !== null) return;
+  const failure = { reason: 'connect_failure', retryAfterMs: null };
+  if (flight.state.phase === 'backingOff' || backsOff(board, flight, { failure, now })) return;
   const begun = flight.state.phase === 'answering';
   breakOff(board, flight, {
     ending: begun ? 'cut' : 'failed_connect',

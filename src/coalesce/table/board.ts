@@ -16,8 +16,9 @@ import {
 } from '../flight/flight.ts';
 import type { Key } from '../key/key.ts';
 import type { Tenant } from '../request/tenant.ts';
-import { Admission, type AdmissionLimits } from './admission.ts';
+import { Admission, type AdmissionLimits } from './admission/admission.ts';
 import type { Effect, FlightReport } from './effects.ts';
+import { NegativeCache, type NegativeEntry } from './negative-cache.ts';
 import { ReleasePace } from './release-pace.ts';
 
 export interface TableLimits {
@@ -45,7 +46,9 @@ export interface Names {
 export interface Board {
   readonly leg: Leg;
   readonly names: Names;
-  readonly limits: TableLimits;
+  /** A number from 0 up to 1, of even chance. */
+  readonly random: () => number;
+  limits: TableLimits;
   readonly admission: Admission;
   readonly pace: ReleasePace;
   /** Flights that take joiners or run a call, oldest generation first; the tenant comes first so that no digest alone parts tenants. */
@@ -57,32 +60,50 @@ export interface Board {
   readonly aboard: Map<ExchangeId, Caller>;
   /** Attached leaders whose answer is being captured. */
   readonly leaders: Map<ExchangeId, Flight>;
-  readonly deadlines: DeadlineQueue<Caller | Flight>;
+  /** Answers that are kept though their flights are over. */
+  readonly negativeCache: NegativeCache;
+  readonly deadlines: DeadlineQueue<Caller | Flight | NegativeEntry>;
   replayBytes: number;
   requestBytes: number;
   callerCount: number;
   effects: Effect[];
 }
 
-export function createBoard(options: { leg: Leg; limits: TableLimits; names: Names }): Board {
-  const { leg, limits, names } = options;
+export interface BoardOptions {
+  readonly leg: Leg;
+  readonly limits: TableLimits;
+  readonly names: Names;
+  /** A number from 0 up to 1, of even chance; the core draws none itself. */
+  readonly random: () => number;
+}
+
+export function createBoard({ leg, limits, names, random }: BoardOptions): Board {
   return {
     leg,
     names,
+    random,
     limits,
-    admission: new Admission(limits.admission),
+    admission: new Admission(limits.admission, limits.maxGenerations),
     pace: new ReleasePace(limits.releaseRate),
     partitions: new Map(),
     flights: new Map(),
     tickets: new Map(),
     aboard: new Map(),
     leaders: new Map(),
+    negativeCache: new NegativeCache(),
     deadlines: new DeadlineQueue(),
     replayBytes: 0,
     requestBytes: 0,
     callerCount: 0,
     effects: [],
   };
+}
+
+/** Holds from now on; what is over a lowered limit stays until it ends. */
+export function limitTo(board: Board, limits: TableLimits): void {
+  board.limits = limits;
+  board.admission.limitTo(limits.admission, limits.maxGenerations);
+  board.pace.limitTo(limits.releaseRate);
 }
 
 /** The flights under a key that are not over, oldest first. */
@@ -154,6 +175,8 @@ function reportOf(flight: Flight, options: { ending: FlightEnding; now: number }
     ending: options.ending,
     followers: flight.followers,
     promotions: flight.promotions,
+    attempts: flight.attempts,
+    queuedMs: flight.queuedMs + (state.phase === 'queued' ? options.now - state.since : 0),
     bytes: answer?.buffer.length ?? 0,
     status: answer?.head.status ?? null,
     firstByteMs: answer === null ? null : answer.firstByteAt - answer.calledAt,

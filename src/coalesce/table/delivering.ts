@@ -1,6 +1,6 @@
 /** What a caller in deliver gets next. It is the shell that asks, when the caller's stream takes more. */
 
-import type { AnswerHead, ExchangeId } from '../flight/flight.ts';
+import type { AnswerHead, CallerRole, ExchangeId } from '../flight/flight.ts';
 import type { HeaderList } from '../request/head.ts';
 import type { Board } from './board.ts';
 import { dropCaller } from './joining.ts';
@@ -12,10 +12,14 @@ export type Delivery =
   | {
       readonly kind: 'head';
       readonly head: AnswerHead;
-      readonly role: 'leader' | 'follower';
+      readonly role: CallerRole;
+      /** Replayed: how long the answer is still kept. */
+      readonly freshForMs: number | null;
       readonly endOfStream: boolean;
     }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly endOfStream: boolean }
+  /** Nothing of the answer: a comment that keeps the connection alive, between two events. */
+  | { readonly kind: 'keepAlive' }
   | { readonly kind: 'trailers'; readonly trailers: HeaderList }
   /** The answer is whole, and the caller has all its bytes. */
   | { readonly kind: 'end' };
@@ -38,18 +42,21 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
     caller.state = { phase: 'streaming', exchange };
     board.deadlines.remove(caller);
     // The leader of an attached flight is upstream: one that was to lead and was overtaken is not it.
-    const role = caller.flight.leg === 'attached' ? 'follower' : caller.role;
+    const role = caller.role === 'leader' && caller.flight.leg === 'attached' ? 'follower' : caller.role;
+    const freshForMs = caller.freshUntil === null ? null : Math.max(0, caller.freshUntil - now);
     if (role === 'follower') board.effects.push({ kind: 'followerServed', waitedMs: now - caller.arrivedAt });
     const endOfStream = ends() && trailers === null;
-    const piece: Delivery = { kind: 'head', head: answer.head, role, endOfStream };
+    const piece: Delivery = { kind: 'head', head: answer.head, role, freshForMs, endOfStream };
     return endOfStream ? last(piece) : piece;
   }
   const bytes = answer.buffer.read(caller.cursor);
+  const isOwed = caller.owedKeepAlive;
+  caller.owedKeepAlive = false;
   if (bytes !== null) {
     goOnFor(board, caller, { answer, now });
     const endOfStream = ends() && trailers === null;
     return endOfStream ? last({ kind: 'bytes', bytes, endOfStream }) : { kind: 'bytes', bytes, endOfStream };
   }
-  if (!ends()) return NOTHING;
+  if (!ends()) return isOwed ? { kind: 'keepAlive' } : NOTHING;
   return trailers === null ? last({ kind: 'end' }) : last({ kind: 'trailers', trailers });
 }

@@ -42,6 +42,10 @@ export interface FlightReport {
   readonly ending: FlightEnding;
   readonly followers: number;
   readonly promotions: number;
+  /** Upstream calls begun. */
+  readonly attempts: number;
+  /** In the queue for a slot. */
+  readonly queuedMs: number;
   readonly bytes: number;
   readonly status: string | null;
   /** From the start of the upstream call; null where no answer began. */
@@ -52,6 +56,8 @@ export interface FlightReport {
 export type Fact =
   | { readonly kind: 'missed' }
   | { readonly kind: 'hit'; readonly canonicalOnly: boolean }
+  /** An answer is replayed from the negative cache. */
+  | { readonly kind: 'negativeHit' }
   | { readonly kind: 'upstreamCalled' }
   | { readonly kind: 'firstByteCame'; readonly afterMs: number }
   | { readonly kind: 'answerCompleted'; readonly afterMs: number }

@@ -1,15 +1,18 @@
 /** What happens to callers and flights whose time is up. */
 
 import type { Caller, Flight } from '../flight/flight.ts';
-import { nextCallDeadline } from './answering.ts';
 import { conclude, settle, type Board } from './board.ts';
-import { dropCaller } from './joining.ts';
+import { dropCaller, leavingRole } from './joining.ts';
 import { breakOff, letGo, releaseCaller, stopCall } from './giving-up.ts';
+import { keepAlive } from './keeping-alive.ts';
+import { callAgain } from './launching.ts';
+import { nextCallDeadline } from './call-deadlines.ts';
 
 /** Ends everything that is due at `now`. */
 export function expire(board: Board, now: number): void {
   for (let due = board.deadlines.takeDue(now); due !== null; due = board.deadlines.takeDue(now)) {
     if ('ticket' in due) expireCaller(board, due, now);
+    else if ('until' in due) board.negativeCache.forget(due);
     else expireFlight(board, due, now);
   }
 }
@@ -17,7 +20,7 @@ export function expire(board: Board, now: number): void {
 /** An unused ticket counts as a caller that left; one that waits too long goes upstream by itself. */
 function expireCaller(board: Board, caller: Caller, now: number): void {
   if (caller.state.phase === 'waiting') releaseCaller(board, caller, 'limit');
-  else board.effects.push({ kind: 'callerLeft', role: caller.role });
+  else board.effects.push({ kind: 'callerLeft', role: leavingRole(caller) });
   dropCaller(board, caller, now);
 }
 
@@ -30,6 +33,7 @@ function expireFlight(board: Board, flight: Flight, now: number): void {
       letGo(board, flight, now);
       return;
     case 'calling':
+    case 'backingOff':
     case 'answering':
       expireCall(board, flight, now);
       return;
@@ -42,12 +46,17 @@ function expireFlight(board: Board, flight: Flight, now: number): void {
 }
 
 function expireCall(board: Board, flight: Flight, now: number): void {
+  keepAlive(board, flight, now);
   const dueAt = nextCallDeadline(board, flight);
   if (dueAt > now) {
     board.deadlines.set(flight, dueAt);
     return;
   }
   const ending = callEnding(board, flight, now);
+  if (ending === 'backed_off') {
+    callAgain(board, flight, now);
+    return;
+  }
   if (ending === 'abandoned') {
     stopCall(board, flight);
     conclude(board, flight, { ending, now });
@@ -65,9 +74,10 @@ function callEnding(
   board: Board,
   flight: Flight,
   now: number,
-): 'abandoned' | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout' {
+): 'abandoned' | 'backed_off' | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout' {
   const { state, orphanedAt, policy } = flight;
   if (orphanedAt !== null && now >= orphanedAt + board.limits.orphanGraceMs) return 'abandoned';
+  if (state.phase === 'backingOff' && now < state.startedAt + policy.deadlines.firstByteMs) return 'backed_off';
   if ('startedAt' in state && now >= state.startedAt + policy.deadlines.totalMs) return 'total_timeout';
-  return state.phase === 'calling' ? 'first_byte_timeout' : 'idle_timeout';
+  return state.phase === 'answering' ? 'idle_timeout' : 'first_byte_timeout';
 }

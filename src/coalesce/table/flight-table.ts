@@ -13,8 +13,8 @@ import {
 } from '../flight/flight.ts';
 import type { HeaderList } from '../request/head.ts';
 import { ShadowTable, type ShadowArrival, type Would } from '../shadow/shadow-table.ts';
-import { answerBegan, answerBroke, answerEnded, answerGrew } from './answering.ts';
-import { createBoard, type Board, type Names, type TableLimits } from './board.ts';
+import { answerBegan, answerBroke, answeredByEnvoy, answerEnded, answerGrew } from './answering.ts';
+import { createBoard, limitTo, type Board, type BoardOptions, type TableLimits } from './board.ts';
 import { pull, type Delivery } from './delivering.ts';
 import type { Effect } from './effects.ts';
 import { expire } from './expiring.ts';
@@ -46,7 +46,7 @@ export class FlightTable {
   readonly #board: Board;
   readonly #shadow: ShadowTable;
 
-  constructor(options: { leg: Leg; limits: TableLimits; names: Names }) {
+  constructor(options: BoardOptions) {
     this.#board = createBoard(options);
     this.#shadow = new ShadowTable({
       maxFlights: options.limits.maxFlights,
@@ -58,6 +58,13 @@ export class FlightTable {
 
   get leg(): Leg {
     return this.#board.leg;
+  }
+
+  /** New limits, for what comes from now on and for who waits; nothing that runs is ended for them. */
+  limitTo(limits: TableLimits, now: number): void {
+    limitTo(this.#board, limits);
+    this.#shadow.limitTo({ maxFlights: limits.maxFlights, maxBytes: limits.maxReplayBytesTotal });
+    admitQueued(this.#board, now);
   }
 
   decide(arrival: Arrival, now: number): Decision {
@@ -82,6 +89,12 @@ export class FlightTable {
   answerBegan(flight: FlightId, came: { head: AnswerHead; endOfStream: boolean; now: number }): void {
     answerBegan(this.#board, flight, came);
     admitQueued(this.#board, came.now);
+  }
+
+  /** Attached: the leader's answer is one of Envoy's own. */
+  answeredByEnvoy(flight: FlightId, now: number): void {
+    answeredByEnvoy(this.#board, flight, now);
+    admitQueued(this.#board, now);
   }
 
   answerGrew(flight: FlightId, came: { bytes: Uint8Array; now: number }): void {

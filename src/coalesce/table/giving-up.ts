@@ -52,7 +52,7 @@ export function letGo(board: Board, flight: Flight, now: number): void {
   const { state } = flight;
   if (state.phase === 'releasing') releaseNext(board, flight, { reason: state.reason, now });
   else if (state.phase === 'refusing')
-    for (const caller of waitingCallers(flight)) refuseCaller(board, caller, state.reason);
+    for (const caller of waitingCallers(flight)) refuseCaller(board, caller, { reason: state.reason, now });
   settle(board, flight, now);
 }
 
@@ -77,8 +77,9 @@ export function releaseCaller(board: Board, caller: Caller, reason: ReleaseReaso
 }
 
 /** Gives one waiting caller an answer of our own and takes it off its flight. */
-function refuseCaller(board: Board, caller: Caller, reason: OwnAnswer['reason']): void {
+function refuseCaller(board: Board, caller: Caller, refusal: { reason: OwnAnswer['reason']; now: number }): void {
   if (caller.state.phase !== 'waiting') return;
+  const { reason, now } = refusal;
   const { exchange } = caller.state;
   const { errorShape } = caller.flight;
   const shed = shedReasons.find((word) => word === reason);
@@ -86,7 +87,7 @@ function refuseCaller(board: Board, caller: Caller, reason: OwnAnswer['reason'])
   const answer: OwnAnswer =
     shed === undefined
       ? { status: 504, reason, errorShape, retryAfterSeconds: null }
-      : { status: 429, reason, errorShape, retryAfterSeconds: 1 };
+      : { status: 429, reason, errorShape, retryAfterSeconds: board.admission.retryAfterSeconds(now) };
   board.effects.push({ kind: 'refuse', exchange, answer });
   if (shed !== undefined) board.effects.push({ kind: 'shed', reason: shed });
 }

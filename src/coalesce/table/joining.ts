@@ -7,6 +7,7 @@ import {
   lateJoinOf,
   waitersOf,
   type Caller,
+  type CallerRole,
   type CallRequest,
   type ExchangeId,
   type Flight,
@@ -22,6 +23,8 @@ import { addCaller, conclude, generationsOf, publish, removeCaller, settle, type
 import type { OwnAnswer } from './effects.ts';
 import { letGo } from './giving-up.ts';
 import { launch, leadAttached } from './launching.ts';
+import type { NegativeEntry } from './negative-cache.ts';
+import { replayFlight } from './replaying.ts';
 
 export interface Arrival {
   /** The exchange as decide sees it. */
@@ -42,14 +45,16 @@ export type Decision =
   /** Attached: the exchange goes on and its answer is to be captured. */
   | { readonly kind: 'lead'; readonly flight: FlightId }
   /** The exchange is to present this ticket to deliver. */
-  | { readonly kind: 'board'; readonly role: 'leader' | 'follower'; readonly flight: FlightId; readonly ticket: Ticket }
+  | { readonly kind: 'board'; readonly role: CallerRole; readonly flight: FlightId; readonly ticket: Ticket }
   | { readonly kind: 'alone'; readonly reason: 'limit' }
   | { readonly kind: 'shed'; readonly reason: ShedReason; readonly answer: OwnAnswer };
 
-/** Decides about an eligible exchange: joins the newest flight under its key, or begins one. */
+/** Decides about an eligible exchange: replays a kept answer, joins the newest flight under its key, or begins one. */
 export function decide(board: Board, arrival: Arrival, now: number): Decision {
-  const newest = generationsOf(board, arrival.tenant, arrival.key).at(-1);
   if (board.callerCount >= board.limits.maxWaitersTotal) return { kind: 'alone', reason: 'limit' };
+  const kept = board.negativeCache.find(arrival.tenant, arrival.key, now);
+  if (kept !== null && board.flights.size < board.limits.maxFlights) return replay(board, kept, { arrival, now });
+  const newest = generationsOf(board, arrival.tenant, arrival.key).at(-1);
   if (newest !== undefined) {
     const boarding = boardingOf(newest, now);
     if (boarding === 'open') return follow(board, newest, { arrival, now });
@@ -72,8 +77,17 @@ function follow(board: Board, flight: Flight, boarding: Boarding): Decision {
   return issueTicket(board, flight, { ...boarding, role: 'follower' });
 }
 
-function issueTicket(board: Board, flight: Flight, boarding: Boarding & { role: Caller['role'] }): Decision {
-  const { arrival, now, role } = boarding;
+function replay(board: Board, kept: NegativeEntry, boarding: Boarding): Decision {
+  const { arrival, now } = boarding;
+  board.effects.push({ kind: 'negativeHit' });
+  const flight = replayFlight(board, kept, { flight: newFlight(board, arrival, now), now });
+  return issueTicket(board, flight, { ...boarding, role: 'replayed', freshUntil: kept.until });
+}
+
+type Seat = Boarding & { readonly role: CallerRole; readonly freshUntil?: number };
+
+function issueTicket(board: Board, flight: Flight, seat: Seat): Decision {
+  const { arrival, now, role, freshUntil = null } = seat;
   const ticket = board.names.ticket();
   const expiresAt = now + board.limits.ticketTtlMs;
   const caller: Caller = {
@@ -81,9 +95,11 @@ function issueTicket(board: Board, flight: Flight, boarding: Boarding & { role: 
     binding: arrival.binding,
     role,
     arrivedAt: now,
+    freshUntil,
     flight,
     cursor: { next: 0, offset: 0 },
     state: { phase: 'ticketed', expiresAt },
+    owedKeepAlive: false,
   };
   addCaller(board, caller);
   board.deadlines.set(caller, Math.min(expiresAt, now + flight.policy.deadlines.waitMs));
@@ -92,8 +108,9 @@ function issueTicket(board: Board, flight: Flight, boarding: Boarding & { role: 
 
 function begin(board: Board, arrival: Arrival, now: number): Decision {
   if (!hasRoomForFlight(board, arrival)) return { kind: 'alone', reason: 'limit' };
-  const mustQueue = !board.admission.hasFreeSlot;
-  if (mustQueue && board.admission.isQueueFull) return shed(board, arrival.errorShape);
+  const { admission } = board;
+  const mustQueue = !admission.isOpen(arrival.tenant, arrival.key);
+  if (mustQueue && !admission.hasPlaceFor(arrival.tenant)) return shed(board, arrival.errorShape, now);
   const flight = newFlight(board, arrival, now);
   publish(board, flight);
   board.effects.push({ kind: 'missed' });
@@ -104,19 +121,21 @@ function begin(board: Board, arrival: Arrival, now: number): Decision {
   return issueTicket(board, flight, { arrival, now, role: 'leader' });
 }
 
+/** Under an admission limit further generations queue for the place of one that calls. */
 function hasRoomForFlight(board: Board, arrival: Arrival): boolean {
   const { limits } = board;
   return (
-    generationsOf(board, arrival.tenant, arrival.key).length < limits.maxGenerations &&
+    (board.admission.isLimited || generationsOf(board, arrival.tenant, arrival.key).length < limits.maxGenerations) &&
     board.flights.size < limits.maxFlights &&
     board.replayBytes < limits.maxReplayBytesTotal &&
     (board.leg === 'attached' || board.requestBytes + arrival.request.body.length <= limits.maxRequestBytesTotal)
   );
 }
 
-function shed(board: Board, errorShape: ErrorShape): Decision {
+function shed(board: Board, errorShape: ErrorShape, now: number): Decision {
   board.effects.push({ kind: 'shed', reason: 'queue_full' });
-  const answer: OwnAnswer = { status: 429, reason: 'queue_full', errorShape, retryAfterSeconds: 1 };
+  const retryAfterSeconds = board.admission.retryAfterSeconds(now);
+  const answer: OwnAnswer = { status: 429, reason: 'queue_full', errorShape, retryAfterSeconds };
   return { kind: 'shed', reason: 'queue_full', answer };
 }
 
@@ -137,6 +156,8 @@ function newFlight(board: Board, arrival: Arrival, now: number): Flight {
     callers: new Set(),
     followers: 0,
     promotions: 0,
+    attempts: 0,
+    queuedMs: 0,
     holdsSlot: false,
     recordsWhole: true,
     orphanedAt: null,
@@ -184,8 +205,13 @@ export function callerLeft(board: Board, exchange: ExchangeId, now: number): voi
   const caller = board.aboard.get(exchange);
   if (caller === undefined) return;
   const queued = caller.flight.state.phase === 'queued';
-  board.effects.push({ kind: 'callerLeft', role: queued ? 'queued' : caller.role });
+  board.effects.push({ kind: 'callerLeft', role: queued ? 'queued' : leavingRole(caller) });
   dropCaller(board, caller, now);
+}
+
+/** Who is replayed an answer follows a flight that is over. */
+export function leavingRole({ role }: Caller): 'leader' | 'follower' {
+  return role === 'leader' ? 'leader' : 'follower';
 }
 
 /** Takes a caller off its flight, for whatever reason, and lets the flight see whether anybody is left. */

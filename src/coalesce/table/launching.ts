@@ -3,8 +3,10 @@
  * its callers where it gets none is in `giving-up.ts`.
  */
 
+import type { FlightEnding } from '../flight/endings.ts';
 import { waitingCallers, type Caller, type ExchangeId, type Flight } from '../flight/flight.ts';
 import { conclude, publish, removeCaller, settle, type Board } from './board.ts';
+import { nextCallDeadline } from './call-deadlines.ts';
 import { breakOff, cutStreaming } from './giving-up.ts';
 
 /** Attached: makes `exchange` the flight's leader and takes a slot for it. */
@@ -14,29 +16,46 @@ export function leadAttached(board: Board, flight: Flight, options: { exchange: 
 }
 
 function startCall(board: Board, flight: Flight, options: { leader: ExchangeId | null; now: number }): void {
-  const { leader, now } = options;
-  const { deadlines } = flight.policy;
   board.admission.take(flight);
-  flight.state = { phase: 'calling', startedAt: now, leader };
-  board.deadlines.set(flight, now + Math.min(deadlines.firstByteMs, deadlines.totalMs));
+  call(board, flight, { leader: options.leader, startedAt: options.now });
+}
+
+function call(board: Board, flight: Flight, options: { leader: ExchangeId | null; startedAt: number }): void {
+  flight.attempts += 1;
+  flight.state = { phase: 'calling', ...options };
+  board.deadlines.set(flight, nextCallDeadline(board, flight));
   board.effects.push({ kind: 'upstreamCalled' });
+}
+
+/** Detached: makes the call of a flight that has backed off once more, in the slot and the deadlines of the first. */
+export function callAgain(board: Board, flight: Flight, now: number): void {
+  const { state, request } = flight;
+  if (state.phase !== 'backingOff' || request === null || now < state.until) return;
+  call(board, flight, { leader: null, startedAt: state.startedAt });
+  board.effects.push({ kind: 'startCall', flight: flight.id, request });
 }
 
 /** Starts the call of a boarding flight that has a caller in deliver, or queues it for a slot. */
 export function launch(board: Board, flight: Flight, now: number): void {
-  if (board.admission.hasFreeSlot) start(board, flight, now);
-  else if (board.admission.isQueueFull)
-    breakOff(board, flight, { ending: 'abandoned', state: { phase: 'refusing', reason: 'queue_full' }, now });
+  const { admission } = board;
+  if (admission.isOpen(flight.tenant, flight.key)) start(board, flight, now);
+  else if (!admission.hasPlaceFor(flight.tenant)) refuse(board, flight, now);
   else {
-    board.admission.enqueue(flight);
+    const pushedOut = admission.enqueue(flight, now);
     flight.state = { phase: 'queued', since: now };
-    board.deadlines.set(flight, now + board.admission.limits.maxWaitMs);
+    board.deadlines.set(flight, now + admission.limits.maxWaitMs);
+    if (pushedOut !== null) refuse(board, pushedOut, now);
   }
+}
+
+function refuse(board: Board, flight: Flight, now: number): void {
+  breakOff(board, flight, { ending: 'abandoned', state: { phase: 'refusing', reason: 'queue_full' }, now });
 }
 
 /** Gives free slots to those that wait for them. */
 export function admitQueued(board: Board, now: number): void {
-  for (let next = board.admission.nextAdmitted(); next !== null; next = board.admission.nextAdmitted()) {
+  for (let next = board.admission.nextAdmitted(now); next !== null; next = board.admission.nextAdmitted(now)) {
+    if (next.state.phase === 'queued') next.queuedMs += now - next.state.since;
     start(board, next, now);
   }
 }
@@ -78,13 +97,28 @@ export function leaderLeft(board: Board, exchange: ExchangeId, now: number): voi
   }
   board.effects.push({ kind: 'leaderLost' });
   if (flight.state.phase === 'answering') succeed(board, flight, now);
-  else handOver(board, flight, now);
+  else handOver(board, flight, { ending: 'leader_lost', now });
 }
 
-function handOver(board: Board, flight: Flight, now: number): void {
+/** Attached: the leader got an answer that concerns it alone. The others still want one. */
+export function leaderAnswered(board: Board, flight: Flight, now: number): void {
+  if (flight.state.phase !== 'calling' || flight.state.leader === null) return;
+  board.leaders.delete(flight.state.leader);
+  const ending = 'failed_status';
+  if (flight.callers.size > 0) {
+    handOver(board, flight, { ending, now });
+    return;
+  }
+  conclude(board, flight, { ending, now });
+  settle(board, flight, now);
+}
+
+/** The next of those who wait leads, unless too many have done so in vain: then the flight comes to its end. */
+function handOver(board: Board, flight: Flight, options: { ending: FlightEnding; now: number }): void {
+  const { ending, now } = options;
   flight.promotions += 1;
   if (flight.promotions > board.limits.maxPromotions) {
-    breakOff(board, flight, { ending: 'leader_lost', state: { phase: 'releasing', reason: 'limit' }, now });
+    breakOff(board, flight, { ending, state: { phase: 'releasing', reason: 'limit' }, now });
     return;
   }
   board.admission.giveBack(flight);
@@ -98,7 +132,9 @@ function succeed(board: Board, flight: Flight, now: number): void {
   cutStreaming(board, flight, 'leader_lost');
   const heirs = [...flight.callers];
   conclude(board, flight, { ending: 'leader_lost', now });
-  if (heirs.length > 0) handOver(board, beginSuccessor(board, flight, { heirs, now }), now);
+  if (heirs.length > 0) {
+    handOver(board, beginSuccessor(board, flight, { heirs, now }), { ending: 'leader_lost', now });
+  }
   settle(board, flight, now);
 }
 
@@ -110,6 +146,8 @@ function beginSuccessor(board: Board, flight: Flight, options: { heirs: readonly
     state: { phase: 'boarding' },
     callers: new Set(options.heirs),
     followers: options.heirs.length - 1,
+    attempts: 0,
+    queuedMs: 0,
     holdsSlot: false,
     recordsWhole: true,
     orphanedAt: null,

@@ -6,11 +6,15 @@
 import type { Key } from '../key/key.ts';
 
 export class ReleasePace {
-  readonly #turnMs: number;
-  /** When each key's next turn comes, soonest first: a turn is as long for every key, and time only runs forward. */
+  #turnMs: number;
+  /** When each key's next turn comes, soonest first as long as a turn is as long for every key: time only runs forward. */
   readonly #turns = new Map<Key, number>();
 
   constructor(callersPerSecond: number) {
+    this.#turnMs = 1000 / callersPerSecond;
+  }
+
+  limitTo(callersPerSecond: number): void {
     this.#turnMs = 1000 / callersPerSecond;
   }
 

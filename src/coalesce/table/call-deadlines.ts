@@ -1,0 +1,29 @@
+/** When something is to be done about a running call next. What that is, is decided where it falls due. */
+
+import type { Flight } from '../flight/flight.ts';
+import type { Board } from './board.ts';
+import { keepAliveDueAt } from './keeping-alive.ts';
+
+/** No byte for too long, too long in all, without a caller for too long, a comment due, or the time to call again. */
+export function nextCallDeadline(board: Board, flight: Flight): number {
+  const { state, policy, orphanedAt } = flight;
+  const { firstByteMs, idleMs, totalMs } = policy.deadlines;
+  const orphanUntil = orphanedAt === null ? Infinity : orphanedAt + board.limits.orphanGraceMs;
+  switch (state.phase) {
+    case 'calling':
+      return Math.min(state.startedAt + Math.min(firstByteMs, totalMs), orphanUntil);
+    case 'backingOff':
+      return Math.min(state.until, orphanUntil);
+    case 'answering': {
+      const silentUntil = state.answer.lastByteAt + idleMs;
+      return Math.min(silentUntil, state.startedAt + totalMs, orphanUntil, keepAliveDueAt(flight));
+    }
+    case 'boarding':
+    case 'queued':
+    case 'landed':
+    case 'releasing':
+    case 'refusing':
+    case 'ended':
+      return Infinity;
+  }
+}
