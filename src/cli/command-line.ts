@@ -5,6 +5,14 @@
 export type CommandLine =
   | { readonly kind: 'serve'; readonly config: string | null }
   | { readonly kind: 'check'; readonly config: string | null }
+  | {
+      readonly kind: 'doctor';
+      readonly config: string | null;
+      /** Envoy's configuration: a file, or the admin of a running one. */
+      readonly target:
+        { readonly kind: 'file'; readonly path: string } | { readonly kind: 'admin'; readonly url: string };
+      readonly json: boolean;
+    }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'wrong'; readonly message: string };
@@ -19,16 +27,21 @@ An Envoy external processor that coalesces identical LLM calls in flight.
 Commands:
   serve [--config FILE]   run the processor (the default)
   check [--config FILE]   validate the configuration and print it with its defaults
+  doctor [--config FILE] --envoy FILE | --admin URL [--json]
+                          say what in an Envoy configuration, or a running Envoy, would break coalescing
 
 Options:
   --config FILE           YAML or JSON; without it every key has its default
+  --envoy FILE            an Envoy configuration: bootstrap YAML, or what /config_dump printed
+  --admin URL             the admin address of a running Envoy
+  --json                  one line of JSON for each finding
   --help                  print this text
   --version               print the version
 
-Exit codes: 0 done, 1 mistakes found by check, 64 wrong call, 69 cannot listen, 78 wrong configuration
+Exit codes: 0 done, 1 mistakes found by check or doctor, 64 wrong call, 69 cannot listen, 78 wrong configuration
 `;
 
-const commands = ['serve', 'check'] as const;
+const commands = ['serve', 'check', 'doctor'] as const;
 
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(argv: readonly string[]): CommandLine {
@@ -37,11 +50,11 @@ export function parseCommandLine(argv: readonly string[]): CommandLine {
   const [first, ...rest] = argv;
   if (first === undefined || first.startsWith('-')) return parseOptions('serve', argv);
   const command = commands.find((candidate) => candidate === first);
-  if (command === undefined) return wrong(`there is no command ${quoted(first)}, only ${commands.join(' and ')}`);
-  return parseOptions(command, rest);
+  if (command === undefined) return wrong(`there is no command ${quoted(first)}, only ${commands.join(', ')}`);
+  return command === 'doctor' ? parseDoctor(rest) : parseOptions(command, rest);
 }
 
-function parseOptions(kind: (typeof commands)[number], words: readonly string[]): CommandLine {
+function parseOptions(kind: 'serve' | 'check', words: readonly string[]): CommandLine {
   let config: string | null = null;
   const left = [...words];
   for (let word = left.shift(); word !== undefined; word = left.shift()) {
@@ -53,6 +66,36 @@ function parseOptions(kind: (typeof commands)[number], words: readonly string[])
     config = value;
   }
   return { kind, config };
+}
+
+const doctorValues = { '--config': 'FILE', '--envoy': 'FILE', '--admin': 'URL' } as const;
+
+function parseDoctor(words: readonly string[]): CommandLine {
+  const values = new Map<string, string>();
+  const left = words.filter((word) => word !== '--json');
+  for (let word = left.shift(); word !== undefined; word = left.shift()) {
+    const [name, inlineValue] = splitOnce(word);
+    if (!isDoctorValue(name)) return wrong(`doctor takes no ${quoted(word)}, only ${doctorUsage}`);
+    if (values.has(name)) return wrong(`${name} is given twice`);
+    const value = inlineValue ?? left.shift();
+    if (value === undefined || value === '') return wrong(`${name} needs a ${doctorValues[name]}`);
+    values.set(name, value);
+  }
+  const [config = null, path = null, url = null] = Object.keys(doctorValues).map((name) => values.get(name));
+  if ((path === null) === (url === null)) return wrong('doctor needs one of --envoy FILE and --admin URL');
+  if (url !== null && !isHttpUrl(url)) return wrong(`--admin needs an http URL, not ${quoted(url)}`);
+  const target = path === null ? { kind: 'admin' as const, url: String(url) } : { kind: 'file' as const, path };
+  return { kind: 'doctor', config, target, json: words.includes('--json') };
+}
+
+const doctorUsage = '--config FILE, --envoy FILE, --admin URL and --json';
+
+function isDoctorValue(name: string): name is keyof typeof doctorValues {
+  return Object.hasOwn(doctorValues, name);
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 function splitOnce(word: string): readonly [name: string, value: string | null] {

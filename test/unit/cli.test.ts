@@ -26,9 +26,8 @@ describe('the command line', () => {
   });
 
   it.each([
-    [['fly'], 'there is no command "fly", only serve and check'],
+    [['fly'], 'there is no command "fly", only serve, check'],
     [['explain'], 'there is no command "explain"'],
-    [['doctor'], 'there is no command "doctor"'],
     [['serve', 'a.yaml'], 'serve takes no "a.yaml"'],
     [['check', '--confg', 'a'], 'check takes no "--confg"'],
     [['--config'], '--config needs a FILE'],
