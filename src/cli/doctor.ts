@@ -8,7 +8,7 @@ import { readSource } from '../config/source.ts';
 import { readDeployment, type Deployment } from '../doctor/deployment.ts';
 import { diagnose } from '../doctor/diagnose.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { printEnvoyPath, type EnvoyPath } from '../doctor/node.ts';
+import { at, printEnvoyPath, type EnvoyPath, type Node } from '../doctor/node.ts';
 import type { CommandResult } from './check.ts';
 import { exitCodes } from './command-line.ts';
 
@@ -62,8 +62,16 @@ function examineFile(path: string, readFile: ReadFile): Patient {
   const deployment = readDeployment(source.data);
   if (deployment === null)
     throw new UnreadableError(`${path}:1: not an Envoy configuration: no static_resources in it`);
-  const placeOf = (place: EnvoyPath): string => `${path}:${source.lineOf({ path: place, onKey: true })}`;
+  const placeOf = (place: EnvoyPath): string => {
+    return `${path}:${source.lineOf({ path: standing(deployment.root, place), onKey: true })}`;
+  };
   return { deployment, serverInfo: null, placeOf };
+}
+
+/** As far as a path is there: the line to change is that of the thing in which something is missing. */
+function standing(root: Node, path: EnvoyPath): EnvoyPath {
+  const missing = path.findIndex((_, index) => at(root, ...path.slice(0, index + 1)).value === undefined);
+  return missing === -1 ? path : path.slice(0, missing);
 }
 
 function textOf(path: string, readFile: ReadFile): string {

@@ -2,7 +2,7 @@
  * One entry of `http_filters`: its kind and its configuration, through whatever wraps it (a matcher, a TypedStruct, a
  * delivery by itself), and which of the two filters of ours it is.
  */
-import { at, firstSet, isSet, isTrueAt, items, textAt, textsOf, type Node } from './node.ts';
+import { at, isSet, isTrueAt, items, textAt, textsOf, type Node } from './node.ts';
 
 export type Role = 'decide' | 'deliver';
 
@@ -66,7 +66,7 @@ function unwrapped(node: Node): { readonly type: string; readonly config: Node }
   const type = textAt(node, '@type') ?? '';
   if (type.endsWith('.ExtensionWithMatcher')) return unwrapped(at(node, 'extension_config', 'typed_config'));
   if (type.endsWith('.TypedStruct')) {
-    return { type: String(firstSet(node, 'type_url').value ?? ''), config: at(node, 'value') };
+    return { type: textAt(node, 'type_url') ?? '', config: at(node, 'value') };
   }
   return { type, config: node };
 }

@@ -1,7 +1,7 @@
 /**
  * One case per finding of `doctor`: the shipped envoy.yaml with one thing broken, and where that must be found.
  */
-import type { FindingId } from '../../src/doctor/finding.ts';
+import type { FindingId } from '../../src/doctor/catalogue.ts';
 
 type Step = string | number;
 
@@ -25,7 +25,7 @@ const managerOf = (listener: number): Step[] => {
   return ['static_resources', 'listeners', listener, 'filter_chains', 0, 'filters', 0, 'typed_config'];
 };
 export const ingress: readonly Step[] = managerOf(0);
-export const egress: readonly Step[] = managerOf(1);
+const egress: readonly Step[] = managerOf(1);
 const chain = [...ingress, 'http_filters'];
 export const decide: readonly Step[] = [...chain, 0, 'typed_config'];
 export const deliver: readonly Step[] = [...chain, 1, 'typed_config', 'extension_config', 'typed_config'];

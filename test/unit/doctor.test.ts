@@ -9,7 +9,7 @@ import type { Config } from '../../src/config/definition.ts';
 import { readConfig } from '../../src/config/read.ts';
 import { readDeployment } from '../../src/doctor/deployment.ts';
 import { diagnose } from '../../src/doctor/diagnose.ts';
-import { findingIds } from '../../src/doctor/finding.ts';
+import { findingIds } from '../../src/doctor/catalogue.ts';
 import { printEnvoyPath, type EnvoyPath } from '../../src/doctor/node.ts';
 import { decide, deliver, doctorCases, httpFilter, ingress, route, type Editable } from '../support/doctor-cases.ts';
 

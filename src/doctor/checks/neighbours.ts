@@ -2,8 +2,9 @@
  * The filters around the two: who stands between them, who stands behind and should not, who shares a chain badly.
  */
 import { readChain, type Chain } from '../chain.ts';
+import type { FindingId } from '../catalogue.ts';
 import type { ConnectionManager } from '../deployment.ts';
-import { found, type Finding, type FindingId } from '../finding.ts';
+import { found, type Finding } from '../finding.ts';
 import type { HttpFilter } from '../http-filter.ts';
 import { at, isTrueAt, items, members, textAt, type Node } from '../node.ts';
 
