@@ -120,7 +120,7 @@ test('the sidecar is a native one without a say in the pod’s readiness', () =>
     .map(podOf);
   const [sidecar] = pod?.spec.initContainers ?? [];
   expect(sidecar).toMatchObject({ name: 'coalescer', restartPolicy: 'Always' });
-  expect(sidecar?.readinessProbe).toBeUndefined();
+  expect(sidecar?.['readinessProbe']).toBeUndefined();
 });
 
 test('the shared processor is open to labelled pods alone, and the gateway has the label', () => {
