@@ -64,8 +64,10 @@ test.each([
   apply(config);
   const shipped = connectionManager(await shippedEnvoyConfig('attached'), 'ingress').http_filters;
   expect(connectionManager(config, 'ingress').http_filters).toEqual([...others, ...shipped]);
-  const cluster = { ...clusterNamed(config, 'coalescer'), type: 'STATIC', load_assignment: {} };
-  expect(cluster).toEqual({ ...clusterNamed(await shippedEnvoyConfig('attached'), 'coalescer'), load_assignment: {} });
+  const { dns_lookup_family: _family, ...cluster } = clusterNamed(config, 'coalescer');
+  const places = { type: '', load_assignment: {} };
+  const shippedCluster = clusterNamed(await shippedEnvoyConfig('attached'), 'coalescer');
+  expect({ ...cluster, ...places }).toEqual({ ...shippedCluster, ...places });
   expect(await validateEnvoy(config)).toContain('OK');
 });
 

@@ -86,7 +86,7 @@ export function withoutPlaces(config: EnvoyConfig): unknown {
       listeners: listeners.filter(({ name }) => name !== 'probes').map((listener) => ({ ...listener, address: {} })),
       clusters: clusters
         .filter(({ name }) => name !== 'admin')
-        .map((cluster) => ({ ...cluster, type: '', load_assignment: {} })),
+        .map(({ type: _type, dns_lookup_family: _family, ...cluster }) => ({ ...cluster, load_assignment: {} })),
     },
   };
 }
