@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 
 import { repositoryRoot } from '../../harness/root.ts';
@@ -9,7 +9,7 @@ import type { Config } from '../../src/config/definition.ts';
 import { readConfig } from '../../src/config/read.ts';
 import { readDeployment } from '../../src/doctor/deployment.ts';
 import { diagnose } from '../../src/doctor/diagnose.ts';
-import { findingIds } from '../../src/doctor/catalogue.ts';
+import { catalogue, findingIds } from '../../src/doctor/catalogue.ts';
 import { printEnvoyPath, type EnvoyPath } from '../../src/doctor/node.ts';
 import { decide, deliver, doctorCases, httpFilter, ingress, route, type Editable } from '../support/doctor-cases.ts';
 
@@ -101,6 +101,15 @@ describe('doctor finds', () => {
       'delayed_close',
     ]);
   });
+});
+
+test('docs/doctor.md has the list', () => {
+  const text = readFileSync(join(repositoryRoot, 'docs', 'doctor.md'), 'utf8');
+  const rows = text
+    .split('\n')
+    .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$|`/g, '').trim()));
+  const listed = rows.filter(([, severity]) => severity === 'error' || severity === 'warning');
+  expect(listed).toEqual(findingIds.map((id) => [id, ...Object.values(catalogue[id])]));
 });
 
 describe('a tenant that comes as metadata', () => {
