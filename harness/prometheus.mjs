@@ -1,5 +1,6 @@
 /**
- * The rules of deploy/prometheus, checked and unit-tested by promtool. It comes from PROMTOOL, the PATH, a cache of ours, or
+ * The rules of deploy/prometheus, checked and unit-tested by promtool, and the scrape configuration of docker-compose.yml.
+ * promtool comes from PROMTOOL, the PATH, a cache of ours, or
  * at last Debian's package `prometheus`, of which this file alone is unpacked: nothing is installed and nothing started.
  */
 import { spawnSync } from 'node:child_process';
@@ -11,6 +12,7 @@ import { pathToFileURL } from 'node:url';
 const steps = [
   ['check', 'rules', 'deploy/prometheus/rules.yaml'],
   ['test', 'rules', 'deploy/prometheus/rules.test.yaml'],
+  ['check', 'config', '--syntax-only', 'deploy/compose/prometheus.yaml'],
 ];
 
 /** Runs promtool's steps, each of which counts as one, and prints a line per step. Without promtool all have failed. */

@@ -72,7 +72,7 @@ describe('alerts', () => {
 
   test('nothing else is described as one', () => {
     const described = [...doc.matchAll(/^### (Coalesce\w+)$/gm)].map(([, name]) => name);
-    expect(described.toSorted()).toEqual(alerts.toSorted());
+    expect(new Set(described)).toEqual(new Set(alerts));
   });
 });
 

@@ -37,7 +37,8 @@ export function parseShipped(path: string): unknown {
 /** Every document of a YAML text. */
 export function objectsOf(text: string): KubernetesObject[] {
   return parseAllDocuments(text).map((document) => {
-    if (document.errors.length > 0) throw document.errors[0];
+    const [mistake] = document.errors;
+    if (mistake !== undefined) throw mistake;
     return document.toJS() as KubernetesObject;
   });
 }

@@ -73,16 +73,24 @@ export function applyPatchPolicy(config: EnvoyConfig, patches: readonly EnvoyGat
   }
 }
 
-/** The filters and the clusters that Envoy Gateway makes of an EnvoyExtensionPolicy, each filter with a cluster of its own. */
+/**
+ * The filters and the clusters that Envoy Gateway makes of an EnvoyExtensionPolicy: each filter has a cluster of its own, and
+ * is disabled but for the routes that the policy is for.
+ */
 export function applyExtensionPolicy(config: EnvoyConfig, extProcs: readonly ExtProc[], processor: Cluster): void {
   for (const [index, extProc] of extProcs.entries()) {
-    const cluster = `envoyextensionpolicy/default/coalescer/${index}`;
-    insertBeforeRouter(config, {
-      name: `envoy.filters.http.ext_proc/envoyextensionpolicy/default/coalescer/extproc/${index}`,
-      typed_config: filterOf(extProc, cluster),
-    });
+    const cluster = `envoyextensionpolicy/default/coalescer/extproc/${index}`;
+    const name = `envoy.filters.http.ext_proc/${cluster}`;
+    const filter = { name, disabled: true, typed_config: filterOf(extProc, cluster) };
+    insertBeforeRouter(config, filter);
+    for (const route of routesOf(config)) enableFilter(route, name);
     config.static_resources.clusters.push(clusterOf(extProc, { ...processor, name: cluster }));
   }
+}
+
+function enableFilter(route: Route, name: string): void {
+  const enabled = { '@type': 'type.googleapis.com/envoy.config.route.v3.FilterConfig', config: {} };
+  route['typed_per_filter_config'] = { ...(route['typed_per_filter_config'] as object), [name]: enabled };
 }
 
 function filterOf(
