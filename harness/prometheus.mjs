@@ -1,7 +1,7 @@
 /**
  * The rules of deploy/prometheus, checked and unit-tested by promtool, and the scrape configuration of docker-compose.yml.
- * promtool comes from PROMTOOL, the PATH, a cache of ours, or
- * at last Debian's package `prometheus`, of which this file alone is unpacked: nothing is installed and nothing started.
+ * promtool comes from PROMTOOL, the PATH, a cache of ours, or at last Debian's package `prometheus`, of which this file alone
+ * is unpacked: nothing is installed and nothing started.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
