@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { check } from './cli/check.ts';
 import { exitCodes, parseCommandLine, usage } from './cli/command-line.ts';
 import { doctor } from './cli/doctor.ts';
+import { explain } from './cli/explain.ts';
 import type { Config } from './config/definition.ts';
 import { printMistake } from './config/mistakes/mistakes.ts';
 import { readConfigFile } from './config/read.ts';
@@ -39,6 +40,10 @@ async function run(argv: readonly string[]): Promise<void> {
     }
     case 'doctor': {
       const result = await doctor(command, { readFile, readUrl });
+      return leave(result.exitCode, result);
+    }
+    case 'explain': {
+      const result = explain(command, { readFile, readStdin: () => readFileSync(0) });
       return leave(result.exitCode, result);
     }
     case 'help':

@@ -13,6 +13,15 @@ export type CommandLine =
         { readonly kind: 'file'; readonly path: string } | { readonly kind: 'admin'; readonly url: string };
       readonly json: boolean;
     }
+  | {
+      readonly kind: 'explain';
+      readonly config: string | null;
+      /** A policy's name or text, as Envoy would give it. */
+      readonly policy: string | null;
+      readonly json: boolean;
+      /** Files; none: stdin. */
+      readonly requests: readonly string[];
+    }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'wrong'; readonly message: string };
@@ -27,21 +36,26 @@ An Envoy external processor that coalesces identical LLM calls in flight.
 Commands:
   serve [--config FILE]   run the processor (the default)
   check [--config FILE]   validate the configuration and print it with its defaults
+  explain [--config FILE] [--policy NAME] [--json] [REQUEST…]
+                          say of requests (files, or stdin) whether they are shared, and what their key is made of;
+                          of two, what differs. REQUEST: HTTP as text, a HAR, or JSON {method, path, headers, body |
+                          body_base64, metadata?, attributes?}, a list or lines of those
   doctor [--config FILE] --envoy FILE | --admin URL [--json]
                           say what in an Envoy configuration, or a running Envoy, would break coalescing
 
 Options:
   --config FILE           YAML or JSON; without it every key has its default
+  --policy NAME           a policy's name or its text, as Envoy would give it; without it the configuration chooses
   --envoy FILE            an Envoy configuration: bootstrap YAML, or what /config_dump printed
   --admin URL             the admin address of a running Envoy
-  --json                  one line of JSON for each finding
+  --json                  one line of JSON for each request, or each finding
   --help                  print this text
   --version               print the version
 
 Exit codes: 0 done, 1 mistakes found by check or doctor, 64 wrong call, 69 cannot listen, 78 wrong configuration
 `;
 
-const commands = ['serve', 'check', 'doctor'] as const;
+const commands = ['serve', 'check', 'explain', 'doctor'] as const;
 
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(argv: readonly string[]): CommandLine {
@@ -51,6 +65,7 @@ export function parseCommandLine(argv: readonly string[]): CommandLine {
   if (first === undefined || first.startsWith('-')) return parseOptions('serve', argv);
   const command = commands.find((candidate) => candidate === first);
   if (command === undefined) return wrong(`there is no command ${quoted(first)}, only ${commands.join(', ')}`);
+  if (command === 'explain') return parseExplain(rest);
   return command === 'doctor' ? parseDoctor(rest) : parseOptions(command, rest);
 }
 
@@ -66,6 +81,27 @@ function parseOptions(kind: 'serve' | 'check', words: readonly string[]): Comman
     config = value;
   }
   return { kind, config };
+}
+
+function parseExplain(words: readonly string[]): CommandLine {
+  const values = new Map<string, string>();
+  const requests: string[] = [];
+  let json = false;
+  const left = [...words];
+  for (let word = left.shift(); word !== undefined; word = left.shift()) {
+    const [name, inlineValue] = splitOnce(word);
+    if (word === '--json') json = true;
+    else if (name === '--config' || name === '--policy') {
+      if (values.has(name)) return wrong(`${name} is given twice`);
+      const value = inlineValue ?? left.shift();
+      if (value === undefined || value === '') return wrong(`${name} needs a ${name === '--config' ? 'FILE' : 'NAME'}`);
+      values.set(name, value);
+    } else if (word.startsWith('-') && word !== '-') {
+      return wrong(`explain takes no ${quoted(word)}, only --config FILE, --policy NAME, --json and REQUEST files`);
+    } else requests.push(word);
+  }
+  const [config = null, policy = null] = ['--config', '--policy'].map((name) => values.get(name));
+  return { kind: 'explain', config, policy, json, requests };
 }
 
 const doctorValues = { '--config': 'FILE', '--envoy': 'FILE', '--admin': 'URL' } as const;

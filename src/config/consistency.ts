@@ -2,10 +2,13 @@
  * What has to hold between keys. Each check names every key that it reads, so that it is left out where one of them has
  * a mistake of its own.
  */
+import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import { formatAddress } from './values/address.ts';
 import type { Address } from './values/address.ts';
 import type { ConfigContent } from './definition.ts';
 import { formatSize } from './values/durations-and-sizes.ts';
+import { policyConflicts } from './policy/conflicts.ts';
+import { profileConflicts } from './policy/profiles.ts';
 import { dottedPath } from './mistakes/mistakes.ts';
 import type { Finding, KeyPath } from './mistakes/mistakes.ts';
 
@@ -18,9 +21,19 @@ interface Conflict {
 /** The conflicts in a content, but those that involve a key of `faulty` (dotted paths). */
 export function inconsistencies(content: ConfigContent, faulty: ReadonlySet<string>): Finding[] {
   const conflicts = [...secretConflicts(content), ...limitConflicts(content), ...addressConflicts(content)];
-  return conflicts
+  const between = conflicts
     .filter(({ paths }) => paths.every((path) => !faulty.has(dottedPath(path))))
     .map(({ paths, message }) => ({ path: paths[0], message, onKey: false }));
+  return [...between, ...policyConflicts(content.policy), ...profileConflicts(content.profiles)];
+}
+
+/** The conflicts of a policy of the file's `policies`, with itself and with the limits of all. */
+export function inconsistenciesOfPolicy({ policy }: NamedPolicy, { limits }: ConfigContent): Finding[] {
+  const at = ['policies', policy.name];
+  const findings = policyConflicts(policy).map((finding) => ({ ...finding, path: [...at, ...finding.path] }));
+  if (policy.maxWaiters <= limits.maxWaitersTotal) return findings;
+  const message = `${policy.maxWaiters} is over limits.max_waiters_total, expected at most ${limits.maxWaitersTotal}`;
+  return [...findings, { path: [...at, 'limits', 'max_waiters'], message, onKey: false }];
 }
 
 function secretConflicts({ secretText, secretFile }: ConfigContent): Conflict[] {

@@ -4,10 +4,14 @@
  */
 import { z } from 'zod';
 
+import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import type { Address } from './values/address.ts';
 import { keysOf } from './mistakes/keys.ts';
 import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './policy-definition.ts';
+import { keyOptionsOf, keyShape } from './policy/key-options.ts';
+import { namedPolicy, reservedNames } from './policy/named-policies.ts';
+import { addedProfile, type AddedProfile } from './policy/profiles.ts';
 import { address, confidentialText, count, duration, nonEmptyText, oneOf, origin, size } from './values/scalars.ts';
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
@@ -51,35 +55,20 @@ export interface Config {
   readonly maxPromotions: number;
   readonly drainMs: number;
   readonly logLevel: LogLevel;
+  /** Endpoints besides the known ones. */
+  readonly profiles: readonly AddedProfile[];
+  /** What applies where no other policy does. */
   readonly policy: Policy;
+  /** In the file's order. */
+  readonly policies: readonly NamedPolicy[];
 }
 
-/** What a file says, before the secret is looked up. */
-export interface ConfigContent extends Omit<Config, 'secret'> {
+/** What a file says, before the secret is looked up and the policies are built on the file's own. */
+export interface ConfigContent extends Omit<Config, 'secret' | 'policies'> {
+  readonly policyData: unknown;
   readonly secretText: string | null;
   readonly secretFile: string | null;
 }
-
-/** Names of the public interface that this version does not have. */
-export const unsupportedKeys: ReadonlySet<string> = new Set([
-  'retry',
-  'negative_cache',
-  'shadow',
-  'rollout',
-  'tls',
-  'redis',
-  'tracing',
-  'prices',
-  'profiles',
-  'policies',
-  'key.include',
-  'key.ignore_headers',
-  'key.ignore_body',
-  'key.normalize',
-  'admission.scope',
-  'tenant.from.attribute',
-  'tenant.from.all.attribute',
-]);
 
 export const leastSecretBytes = 32;
 
@@ -132,6 +121,7 @@ const file = z.strictObject({
     .strictObject({
       secret: confidentialText(`one of at least ${leastSecretBytes} bytes, in quotes`).nullable().default(null),
       secret_file: nonEmptyText().nullable().default(null),
+      ...keyShape(defaultPolicyContent.key),
     })
     .prefault({}),
   limits,
@@ -139,6 +129,8 @@ const file = z.strictObject({
   max_promotions: count({ most: 1000 }).default(3),
   drain: duration().default(1800 * second),
   log: z.strictObject({ level: oneOf(logLevels).default('info') }).prefault({}),
+  profiles: z.array(addedProfile).max(256).default([]),
+  policies: z.unknown().default({}),
 });
 
 const content: z.ZodType<ConfigContent> = file.transform(contentOf);
@@ -148,13 +140,16 @@ export function parseContent(raw: unknown): z.ZodSafeParseResult<ConfigContent> 
   return content.safeParse(raw, { reportInput: true });
 }
 
-/** Every key of the definition as a dotted path without list indexes: `limits.max_waiters`, `tenant.from.header`. */
+/**
+ * Every key of the definition as a dotted path without list indexes: `limits.max_waiters`, `tenant.from.header`. The keys
+ * of a policy stand below `policies.*`.
+ */
 export function knownKeys(): string[] {
-  return keysOf(file);
+  return [...keysOf(file), ...keysOf(namedPolicy(defaultPolicyContent)).map((key) => `policies.*.${key}`)];
 }
 
 function contentOf(read: z.output<typeof file>): ConfigContent {
-  const { mode, tenant, sampling, tools, identity, deadlines } = read;
+  const { mode, tenant, sampling, tools, identity, deadlines, rollout, shadow } = read;
   const maxWaiters = read.limits.max_waiters;
   return {
     listen: read.listen,
@@ -169,10 +164,13 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     maxPromotions: read.max_promotions,
     drainMs: read.drain,
     logLevel: read.log.level,
-    policy: policyNamed('default', {
-      ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines },
+    profiles: read.profiles,
+    policy: policyNamed(reservedNames.base, {
+      ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines, rollout, shadow },
+      key: keyOptionsOf(read.key),
       lateJoin: read.late_join,
     }),
+    policyData: read.policies,
   };
 }
 

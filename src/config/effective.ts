@@ -4,9 +4,14 @@
  */
 import { stringify } from 'yaml';
 
-import type { Policy, TenantSource } from '../coalesce/request/policy.ts';
+import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
+import type { Policy } from '../coalesce/request/policy.ts';
 import { formatAddress } from './values/address.ts';
 import type { Config } from './definition.ts';
+import { renderKeyOptions } from './policy/key-options.ts';
+import { renderMatch } from './policy/named-policies.ts';
+import { renderProfile } from './policy/profiles.ts';
+import { renderSource } from './policy/tenant-sources.ts';
 import { formatDuration, formatSize } from './values/durations-and-sizes.ts';
 
 const redacted = '<redacted>';
@@ -18,17 +23,11 @@ export function renderEffective(config: Config): string {
     listen: config.listen.map(formatAddress),
     admin: formatAddress(config.admin),
     probes: config.probes === null ? null : formatAddress(config.probes),
-    mode: policy.mode,
     egress: config.egress,
     orphan_grace: formatDuration(config.orphanGraceMs),
-    tenant: { from: policy.tenant.from.map(renderSource), anonymous: policy.tenant.anonymous },
-    sampling: policy.sampling,
-    tools: policy.tools,
-    identity: policy.identity,
-    key: { secret: config.secret === null ? null : redacted },
+    ...renderPolicy(policy),
+    key: { secret: config.secret === null ? null : redacted, ...renderKeyOptions(policy.key) },
     limits: renderLimits(config),
-    late_join: renderLateJoin(policy),
-    deadlines: renderDeadlines(policy),
     admission: {
       max_upstream: admission.maxUpstream,
       max_queue: admission.maxQueue,
@@ -37,23 +36,34 @@ export function renderEffective(config: Config): string {
     max_promotions: config.maxPromotions,
     drain: formatDuration(config.drainMs),
     log: { level: config.logLevel },
+    profiles: config.profiles.map(renderProfile),
+    policies: Object.fromEntries(config.policies.map((named) => [named.policy.name, renderNamed(named)])),
   };
   return stringify(effective, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
-function renderSource(source: TenantSource): Record<string, unknown> {
-  switch (source.kind) {
-    case 'header':
-      return { header: source.name };
-    case 'query':
-      return { query: source.name };
-    case 'metadata':
-      return { metadata: { namespace: source.namespace, path: source.path } };
-    case 'sigv4':
-      return { sigv4: 'access_key' };
-    case 'all':
-      return { all: source.sources.map(renderSource) };
-  }
+/** What the file and a policy write alike. */
+function renderPolicy(policy: Policy): Record<string, unknown> {
+  return {
+    mode: policy.mode,
+    tenant: { from: policy.tenant.from.map(renderSource), anonymous: policy.tenant.anonymous },
+    sampling: policy.sampling,
+    tools: policy.tools,
+    identity: policy.identity,
+    late_join: renderLateJoin(policy),
+    deadlines: renderDeadlines(policy),
+    rollout: policy.rollout,
+    shadow: { compare: policy.shadow.compare, max_bytes: formatSize(policy.shadow.maxBytes) },
+  };
+}
+
+function renderNamed({ policy, match }: NamedPolicy): Record<string, unknown> {
+  return {
+    ...(match === null ? {} : { match: renderMatch(match) }),
+    ...renderPolicy(policy),
+    key: renderKeyOptions(policy.key),
+    limits: { max_waiters: policy.maxWaiters },
+  };
 }
 
 function renderLimits({ limits, policy }: Config): Record<string, unknown> {

@@ -4,12 +4,15 @@
  */
 import { z } from 'zod';
 
+import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import { knownKeys } from './definition.ts';
 import { keysOf } from './mistakes/keys.ts';
 import { dottedPath, findingsOf, printPath } from './mistakes/mistakes.ts';
 import type { Finding } from './mistakes/mistakes.ts';
-import { maxWaiters, policyNamed, policyShape } from './policy-definition.ts';
+import { overrideShape, policyContentOf, policyNamed } from './policy-definition.ts';
+import { policyConflicts } from './policy/conflicts.ts';
+import { reservedNames } from './policy/named-policies.ts';
 import { shown } from './values/scalars.ts';
 import { readSource } from './source.ts';
 
@@ -35,15 +38,15 @@ export function inlinePolicy(base: Policy, text: string): PolicyResult {
 }
 
 /**
- * The policies of one base, each text read once: of no text (null) the base itself. At most 64 texts are remembered,
- * the oldest is forgotten first.
+ * The policies that Envoy can name or spell out, each text read once: `default` is the base, and `named` have names of
+ * their own. At most 64 texts are remembered, the oldest is forgotten first.
  */
-export function policyBook(base: Policy): (text: string | null) => PolicyResult {
-  const ofNoText: PolicyResult = { kind: 'policy', policy: base };
+export function policyBook(base: Policy, named: readonly NamedPolicy[]): (text: string) => PolicyResult {
+  const byName = new Map<string, PolicyResult>([[base.name, { kind: 'policy', policy: base }]]);
+  for (const { policy } of named) byName.set(policy.name, { kind: 'policy', policy });
   const read = new Map<string, PolicyResult>();
   return (text) => {
-    if (text === null) return ofNoText;
-    const known = read.get(text);
+    const known = byName.get(text) ?? read.get(text);
     if (known !== undefined) return known;
     const result = inlinePolicy(base, text);
     if (read.size >= remembered) for (const oldest of [...read.keys()].slice(0, 1)) read.delete(oldest);
@@ -53,14 +56,13 @@ export function policyBook(base: Policy): (text: string | null) => PolicyResult 
 }
 
 function readOverrides(base: Policy, data: object): PolicyResult {
-  const overrides = z.strictObject({
-    ...policyShape(base),
-    limits: z.strictObject({ max_waiters: maxWaiters(base) }).prefault({}),
-  });
+  const overrides = z.strictObject(overrideShape(base));
   const parsed = overrides.safeParse(data, { reportInput: true });
   if (parsed.success) {
-    const { limits, late_join: lateJoin, ...rest } = parsed.data;
-    return { kind: 'policy', policy: policyNamed('inline', { ...rest, lateJoin, maxWaiters: limits.max_waiters }) };
+    const policy = policyNamed(reservedNames.inline, policyContentOf(parsed.data));
+    const [conflict] = policyConflicts(policy);
+    if (conflict === undefined) return { kind: 'policy', policy };
+    return mistake(`${printPath(conflict.path)}: ${conflict.message}`);
   }
   const ofTheFile = new Set(knownKeys());
   const findings = findingsOf(parsed.error.issues, keysOf(overrides));

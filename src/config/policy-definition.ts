@@ -6,8 +6,17 @@ import { createHash } from 'node:crypto';
 
 import { z } from 'zod';
 
-import type { Deadlines, LateJoin, Policy, TenantSource } from '../coalesce/request/policy.ts';
-import { count, duration, headerName, nonEmptyText, oneOf, size } from './values/scalars.ts';
+import type {
+  Deadlines,
+  KeyOptions,
+  LateJoin,
+  Policy,
+  ShadowSampling,
+  TenantSource,
+} from '../coalesce/request/policy.ts';
+import { keyOptionsOf, keyShape } from './policy/key-options.ts';
+import { tenantSource } from './policy/tenant-sources.ts';
+import { count, duration, oneOf, percentage, share, size } from './values/scalars.ts';
 
 /** What a policy says, without what is derived from it. */
 export type PolicyContent = Omit<Policy, 'epoch' | 'name'>;
@@ -38,12 +47,23 @@ export const defaultPolicyContent: PolicyContent = {
   sampling: 'deterministic',
   tools: 'bypass',
   identity: 'keep',
+  key: {
+    include: [],
+    ignoreHeaders: [],
+    ignoreBody: [],
+    normalize: { collapseWhitespace: false, stripTimestamps: false, stripNonces: [] },
+  },
+  rollout: 100,
+  shadow: { compare: 0.01, maxBytes: 2 ** 20 },
   maxWaiters: 32,
   lateJoin: { maxEvents: 1000, maxBytes: 2 ** 20, maxAgeMs: minute },
   deadlines: { firstByteMs: 10 * minute, idleMs: 5 * minute, totalMs: 30 * minute, waitMs: 15 * minute },
 };
 
-/** Top-level keys that the file and an inline policy have in common; `limits.max_waiters` is `maxWaiters()`. */
+/**
+ * Top-level keys that the file and a policy have in common; `limits.max_waiters` is `maxWaiters()`, and what is below `key`
+ * is `keyShape()`.
+ */
 export interface PolicyShape {
   readonly mode: z.ZodType<Policy['mode']>;
   readonly tenant: z.ZodType<Policy['tenant']>;
@@ -52,6 +72,8 @@ export interface PolicyShape {
   readonly identity: z.ZodType<Policy['identity']>;
   readonly late_join: z.ZodType<LateJoin>;
   readonly deadlines: z.ZodType<Deadlines>;
+  readonly rollout: z.ZodType<number>;
+  readonly shadow: z.ZodType<ShadowSampling>;
 }
 
 /** The keys, with `base` for what is not said. */
@@ -72,6 +94,8 @@ export function policyShape(base: PolicyContent): PolicyShape {
     identity: oneOf(['keep', 'ignore']).default(base.identity),
     late_join: lateJoin(base.lateJoin),
     deadlines: deadlines(base.deadlines),
+    rollout: percentage().default(base.rollout),
+    shadow: shadow(base.shadow),
   };
 }
 
@@ -80,12 +104,36 @@ export function maxWaiters(base: PolicyContent): z.ZodDefault<z.ZodType<number>>
   return count({ least: 1, most: 1_000_000 }).default(base.maxWaiters);
 }
 
-/** The policy of this content. Its epoch depends on nothing but the content, so equal policies share. */
+/** All keys of a policy that is not the file's own. */
+export interface OverrideShape extends PolicyShape {
+  readonly key: z.ZodType<KeyOptions>;
+  readonly limits: z.ZodType<{ max_waiters: number }>;
+}
+
+/** What is read of it. */
+export type PolicyOverrides = { readonly [Key in keyof OverrideShape]: z.output<OverrideShape[Key]> };
+
+export function overrideShape(base: PolicyContent): OverrideShape {
+  return {
+    ...policyShape(base),
+    key: z.strictObject(keyShape(base.key)).prefault({}).transform(keyOptionsOf),
+    limits: z.strictObject({ max_waiters: maxWaiters(base) }).prefault({}),
+  };
+}
+
+export function policyContentOf(read: PolicyOverrides): PolicyContent {
+  const { limits, late_join: lateJoin, ...rest } = read;
+  return { ...rest, lateJoin, maxWaiters: limits.max_waiters };
+}
+
+/**
+ * The policy of this content. Its epoch depends on nothing but the content, so equal policies share. The rollout has no
+ * part in it: what is enforced at a smaller share keeps its keys at a larger one. Nor has what shadow mode compares.
+ */
 export function policyNamed(name: string, content: PolicyContent): Policy {
-  const { mode, tenant, sampling, tools, identity, lateJoin, deadlines } = content;
-  const plain = { mode, tenant, sampling, tools, identity, maxWaiters: content.maxWaiters, lateJoin, deadlines };
+  const { rollout, shadow: compared, ...plain } = content;
   const epoch = createHash('sha256').update(canonicalJson(plain)).digest('hex').slice(0, 16);
-  return { epoch, name, ...plain };
+  return { ...plain, rollout, shadow: compared, epoch, name };
 }
 
 function lateJoin(base: LateJoin): z.ZodType<LateJoin> {
@@ -97,6 +145,19 @@ function lateJoin(base: LateJoin): z.ZodType<LateJoin> {
     })
     .prefault({})
     .transform((read) => ({ maxEvents: read.max_events, maxBytes: read.max_bytes, maxAgeMs: read.max_age }));
+}
+
+/** A captured answer is looked through in one go, so that none may be large. */
+const largestSpecimen = 8 * 2 ** 20;
+
+function shadow(base: ShadowSampling): z.ZodType<ShadowSampling> {
+  return z
+    .strictObject({
+      compare: share().default(base.compare),
+      max_bytes: size({ least: 1, most: largestSpecimen }).default(base.maxBytes),
+    })
+    .prefault({})
+    .transform((read) => ({ compare: read.compare, maxBytes: read.max_bytes }));
 }
 
 function deadlines(base: Deadlines): z.ZodType<Deadlines> {
@@ -112,46 +173,6 @@ function deadlines(base: Deadlines): z.ZodType<Deadlines> {
     .transform((read) => {
       return { firstByteMs: read.first_byte, idleMs: read.idle, totalMs: read.total, waitMs: read.wait };
     });
-}
-
-const singleKeys = {
-  header: headerName().optional(),
-  query: nonEmptyText().optional(),
-  metadata: z.strictObject({ namespace: nonEmptyText(), path: z.array(nonEmptyText()).min(1).max(16) }).optional(),
-  sigv4: oneOf(['access_key']).optional(),
-};
-
-interface SingleSource {
-  readonly header?: string | undefined;
-  readonly query?: string | undefined;
-  readonly metadata?: { readonly namespace: string; readonly path: readonly string[] } | undefined;
-  readonly sigv4?: 'access_key' | undefined;
-}
-
-const single = z.strictObject(singleKeys).transform((read, context) => {
-  const sources = sourcesOf(read);
-  if (sources[0] !== undefined && sources.length === 1) return sources[0];
-  context.addIssue({ code: 'custom', message: 'expected exactly one of header, query, metadata, sigv4' });
-  return z.NEVER;
-});
-
-const tenantSource: z.ZodType<TenantSource> = z
-  .strictObject({ ...singleKeys, all: z.array(single).min(1).max(8).optional() })
-  .transform((read, context) => {
-    const sources = sourcesOf(read);
-    if (read.all !== undefined) sources.push({ kind: 'all', sources: read.all });
-    if (sources[0] !== undefined && sources.length === 1) return sources[0];
-    context.addIssue({ code: 'custom', message: 'expected exactly one of header, query, metadata, sigv4, all' });
-    return z.NEVER;
-  });
-
-function sourcesOf(read: SingleSource): TenantSource[] {
-  const sources: TenantSource[] = [];
-  if (read.header !== undefined) sources.push({ kind: 'header', name: read.header });
-  if (read.query !== undefined) sources.push({ kind: 'query', name: read.query });
-  if (read.metadata !== undefined) sources.push({ kind: 'metadata', ...read.metadata });
-  if (read.sigv4 !== undefined) sources.push({ kind: 'sigv4' });
-  return sources;
 }
 
 /** JSON with members in order of their names. */

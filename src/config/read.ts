@@ -2,11 +2,12 @@
  * From the text of a configuration file to a `Config`, or to every mistake in it at once. Files are read by the
  * caller's function.
  */
-import { inconsistencies } from './consistency.ts';
+import { inconsistencies, inconsistenciesOfPolicy } from './consistency.ts';
 import { knownKeys, leastSecretBytes, parseContent } from './definition.ts';
 import type { Config, ConfigContent } from './definition.ts';
 import { dottedPath, findingsOf, printPath } from './mistakes/mistakes.ts';
 import type { Finding, KeyPath, Mistake } from './mistakes/mistakes.ts';
+import { readPolicies, type NamedPolicies } from './policy/named-policies.ts';
 import { readSource } from './source.ts';
 
 /** The content of a file; throws where it cannot be read. */
@@ -46,7 +47,7 @@ export function readConfigFile(path: string | null, readFile: ReadFile): ConfigR
 export function defaultConfig(): Config {
   const { data } = parseContent({});
   if (data === undefined) throw new Error('the defaults satisfy their own definition');
-  return configOf(data, null);
+  return configOf(data, { secret: null, policies: [] });
 }
 
 interface Judgement {
@@ -62,9 +63,19 @@ function judge(data: unknown, readFile: ReadFile): Judgement {
   if (content === undefined) return { config: null, findings };
   const faulty = new Set(findings.map(({ path }) => dottedPath(path)));
   const secret = readSecret(content, readFile);
-  const all = [...findings, ...inconsistencies(content, faulty)];
+  const named = namedOf(content);
+  const all = [...findings, ...inconsistencies(content, faulty), ...named.findings];
   if (secret.kind === 'finding') all.push(secret.finding);
-  return { config: secret.kind === 'secret' ? configOf(content, secret.secret) : null, findings: all };
+  return {
+    config: secret.kind === 'secret' ? configOf(content, { secret: secret.secret, policies: named.policies }) : null,
+    findings: all,
+  };
+}
+
+function namedOf(content: ConfigContent): NamedPolicies {
+  const read = readPolicies(content.policy, content.policyData, knownKeys());
+  const conflicts = read.policies.flatMap((policy) => inconsistenciesOfPolicy(policy, content));
+  return { policies: read.policies, findings: [...read.findings, ...conflicts] };
 }
 
 type SecretResult =
@@ -91,9 +102,9 @@ function withoutLineEnd(content: Buffer): Buffer {
   return content.subarray(0, end);
 }
 
-function configOf(content: ConfigContent, secret: Buffer | null): Config {
-  const { secretText: _text, secretFile: _file, ...rest } = content;
-  return { ...rest, secret };
+function configOf(content: ConfigContent, rest: Pick<Config, 'secret' | 'policies'>): Config {
+  const { secretText: _text, secretFile: _file, policyData: _data, ...said } = content;
+  return { ...said, ...rest };
 }
 
 /** A copy of plain data without the values at these paths. */

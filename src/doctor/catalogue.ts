@@ -19,6 +19,7 @@ export const findingIds = [
   'namespace_not_received',
   'namespace_not_forwarded',
   'route_not_in_key',
+  'policy_refused',
   'tenants_unreachable',
   'must_see_every_caller',
   'code_behind',
@@ -113,6 +114,10 @@ export const catalogue: Readonly<Record<FindingId, Entry>> = {
   route_not_in_key: warning(
     'Routes and clusters are not part of the key. A header that is not in the key either may have chosen the route.',
     'request_attributes: [xds.route_name, xds.cluster_name]',
+  ),
+  policy_refused: error(
+    'The processor refuses this policy: under it nothing is shared.',
+    'a policy’s name, or JSON of what a policy may override',
   ),
   tenants_unreachable: error(
     'None of the policy’s tenant sources can reach the processor, so every request is bypassed as no_tenant.',

@@ -7,6 +7,7 @@ import { readChain, type Chain } from './chain.ts';
 import { checkFilters } from './checks/filters.ts';
 import { checkListener } from './checks/listener.ts';
 import { checkEgressFilters, checkNeighbours, isEgress } from './checks/neighbours.ts';
+import { readPolicies } from './checks/policies.ts';
 import { checkProcessorClusters } from './checks/processor-cluster.ts';
 import { checkEgressRoutes, checkRoutes } from './checks/routes.ts';
 import { checkServer } from './checks/server.ts';
@@ -25,11 +26,13 @@ export interface Diagnosis {
 
 /** Findings, errors first, each once. */
 export function diagnose({ config, deployment, serverInfo }: Diagnosis): Finding[] {
-  const expected = expectationsOf(config);
   const chains = deployment.managers.map(readChain).filter((chain) => chain !== null);
+  const named = readPolicies(chains, config);
+  const expected = expectationsOf(config, named.policies);
   const egresses = deployment.managers.filter((manager) => isEgress(manager, expected.egressPort));
   const findings = [
     ...presence(deployment, chains),
+    ...named.findings,
     ...chains.flatMap((chain) => checkChain(chain, expected)),
     ...egresses.flatMap((manager) => [
       ...checkEgressFilters(manager),

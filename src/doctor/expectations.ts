@@ -15,8 +15,9 @@ export interface Expectations {
   readonly policies: readonly Policy[];
 }
 
-export function expectationsOf(config: Config): Expectations {
-  const policies = [config.policy];
+/** `more`: policies besides those of the configuration. */
+export function expectationsOf(config: Config, more: readonly Policy[]): Expectations {
+  const policies = [config.policy, ...config.policies.map(({ policy }) => policy), ...more];
   const longest = (deadline: (policy: Policy) => number): number => Math.max(...policies.map(deadline));
   return {
     maxRequestBytes: config.limits.maxRequestBytes,

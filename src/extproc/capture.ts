@@ -1,15 +1,18 @@
 /** The tee: a leader's answer passes on unchanged, message by message, and is told to its flight. */
 
 import type { FlightId } from '../coalesce/flight/flight.ts';
-import type { ExchangeCommand, Step } from './exchange-phase.ts';
+import type { ExchangeCommand, ExchangePhase, Step } from './exchange-phase.ts';
 import { answerHeadOf, leaderCacheStatus } from './headers.ts';
-import type { EnvoyMessage, Reply } from './wire.ts';
+import type { EnvoyMessage, ModeOverride, Reply } from './wire.ts';
 
 /**
  * The length goes: a client that counts its bytes would hang up before our reply to the end has reached Envoy, which takes
  * that for a caller who left.
  */
-const withBody = { mode: { captureResponse: true }, removeHeaders: ['content-length'] } as const;
+export const withBody: { readonly mode: ModeOverride; readonly removeHeaders: readonly string[] } = {
+  mode: { captureResponse: true },
+  removeHeaders: ['content-length'],
+};
 
 type Message<Kind extends EnvoyMessage['kind']> = Extract<EnvoyMessage, { kind: Kind }>;
 
@@ -43,6 +46,33 @@ export function capturedTrailers(flight: FlightId, message: Message<'responseTra
     { kind: 'reply', reply: { kind: 'continueResponseTrailers' } },
     { kind: 'answerEnded', flight, trailers: message.trailers },
   ]);
+}
+
+/** Of an answer that was asked for before it was clear that nobody follows it. The end tells that the would-be flight is over. */
+export function passedOn(phase: ExchangePhase, message: EnvoyMessage): Step {
+  const reply = continuation(message);
+  if (reply === null || !('endOfStream' in message)) return passed(reply);
+  return message.endOfStream ? passed(reply) : { phase, commands: [{ kind: 'reply', reply }] };
+}
+
+function continuation(message: EnvoyMessage): Reply | null {
+  switch (message.kind) {
+    case 'responseHeaders':
+      return { kind: 'continueResponseHeaders' };
+    case 'responseBody':
+      return { kind: 'continueResponseBody' };
+    case 'responseTrailers':
+      return { kind: 'continueResponseTrailers' };
+    default:
+      return null;
+  }
+}
+
+/** The last word, where there is one; without one the message was out of place. */
+function passed(reply: Reply | null): Step {
+  const commands: ExchangeCommand[] = reply === null ? [] : [{ kind: 'reply', reply }];
+  const ending = reply === null ? 'protocol_error' : 'bypassed';
+  return { phase: { phase: 'over', ending }, commands: [...commands, { kind: 'finish' }] };
 }
 
 function led(commands: readonly ExchangeCommand[]): Step {

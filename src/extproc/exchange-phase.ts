@@ -9,6 +9,7 @@ import type { Profile } from '../coalesce/profiles/profile.ts';
 import type { Screening } from '../coalesce/request/eligibility.ts';
 import type { HeaderList, RequestHead } from '../coalesce/request/head.ts';
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
+import type { Would } from '../coalesce/shadow/shadow-table.ts';
 import type { Delivery } from '../coalesce/table/delivering.ts';
 import type { OwnAnswer } from '../coalesce/table/effects.ts';
 import type { Decision, Redemption } from '../coalesce/table/joining.ts';
@@ -48,6 +49,10 @@ export type ExchangePhase =
   | { readonly phase: 'capturing'; readonly flight: FlightId }
   /** decide under shadow: would have led; only its end matters. */
   | { readonly phase: 'shadowed' }
+  /** decide under shadow: its answer is to be compared with that of another exchange. */
+  | { readonly phase: 'compared' }
+  /** Its answer's head was captured; bytes follow. */
+  | { readonly phase: 'comparing' }
   /** deliver: aboard a flight, without bytes. */
   | { readonly phase: 'waiting'; readonly flight: FlightId; readonly waitMs: number; readonly told: boolean }
   /** deliver: the answer's head was sent. */
@@ -57,7 +62,7 @@ export type ExchangePhase =
 /** What the judging of a request came to. */
 export type Judgement =
   | { readonly kind: 'bypass'; readonly reason: BypassReason }
-  | { readonly kind: 'shadow'; readonly would: 'leader' | 'follower' }
+  | { readonly kind: 'shadow'; readonly would: Would }
   | { readonly kind: 'decided'; readonly decision: Decision };
 
 export type ExchangeEvent =
@@ -93,6 +98,10 @@ export type ExchangeCommand =
     }
   | { readonly kind: 'answerGrew'; readonly flight: FlightId; readonly bytes: Uint8Array }
   | { readonly kind: 'answerEnded'; readonly flight: FlightId; readonly trailers: HeaderList | null }
+  /** The answer of this exchange, which is compared. */
+  | { readonly kind: 'specimenBegan'; readonly head: AnswerHead }
+  | { readonly kind: 'specimenGrew'; readonly bytes: Uint8Array }
+  | { readonly kind: 'specimenEnded' }
   /** End the gRPC stream in order: the exchange goes on without us. */
   | { readonly kind: 'finish' }
   /** End the gRPC stream with an error, so that Envoy resets the exchange. */

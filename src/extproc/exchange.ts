@@ -11,9 +11,11 @@ import type { FlightId, ReleaseReason } from '../coalesce/flight/flight.ts';
 import type { Screening } from '../coalesce/request/eligibility.ts';
 import type { RequestHead } from '../coalesce/request/head.ts';
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
+import type { Would } from '../coalesce/shadow/shadow-table.ts';
 import type { Delivery } from '../coalesce/table/delivering.ts';
 import type { Decision, Redemption } from '../coalesce/table/joining.ts';
-import { captured, capturedBytes, capturedTrailers } from './capture.ts';
+import { captured, capturedBytes, capturedTrailers, passedOn } from './capture.ts';
+import { comparedBytes, comparedHead, comparedTrailers } from './comparing.ts';
 import { deliver } from './delivery.ts';
 import type {
   ExchangeCommand,
@@ -92,6 +94,11 @@ function onMessage(phase: ExchangePhase, message: EnvoyMessage): Step {
     case 'capturing':
       return onCapturedMessage(phase, message);
     case 'shadowed':
+      return passedOn(phase, message);
+    case 'compared':
+      return message.kind === 'responseHeaders' ? comparedHead(message) : outOfPlace(phase);
+    case 'comparing':
+      return onComparedMessage(phase, message);
     case 'screening':
     case 'judging':
     case 'redeeming':
@@ -152,10 +159,11 @@ function onJudged(judgement: Judgement): Step {
   }
 }
 
-function onShadowed(would: 'leader' | 'follower'): Step {
-  const metadata = { outcome: 'bypass', reason: 'shadow', would };
+function onShadowed({ role, isCompared }: Would): Step {
+  const metadata = { outcome: 'bypass', reason: 'shadow', would: role };
   const goOn = reply({ kind: 'continueRequestBody', metadata });
-  return would === 'leader' ? { phase: { phase: 'shadowed' }, commands: [goOn] } : over('bypassed', goOn);
+  if (isCompared) return { phase: { phase: 'compared' }, commands: [goOn] };
+  return role === 'leader' ? { phase: { phase: 'shadowed' }, commands: [goOn] } : over('bypassed', goOn);
 }
 
 function onDecided(decision: Decision): Step {
@@ -226,4 +234,9 @@ function onCapturedMessage(phase: Extract<ExchangePhase, { phase: 'capturing' }>
   if (message.kind === 'responseBody') return capturedBytes(phase.flight, message);
   if (message.kind === 'responseTrailers') return capturedTrailers(phase.flight, message);
   return outOfPlace(phase);
+}
+
+function onComparedMessage(phase: ExchangePhase, message: EnvoyMessage): Step {
+  if (message.kind === 'responseBody') return comparedBytes(message);
+  return message.kind === 'responseTrailers' ? comparedTrailers() : outOfPlace(phase);
 }

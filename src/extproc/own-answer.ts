@@ -1,7 +1,6 @@
 /** The few answers that are our own, in the shape of the provider's errors, so that its clients read and retry them. */
 
 import type { HeaderList } from '../coalesce/request/head.ts';
-import type { ErrorShape } from '../coalesce/profiles/profile.ts';
 import type { OwnAnswer } from '../coalesce/table/effects.ts';
 import type { Reply } from './wire.ts';
 
@@ -24,13 +23,21 @@ export function ownReply(answer: OwnAnswer, outcome: 'shed'): Reply {
   return { kind: 'immediate', status: answer.status, headers, body, details: `coalesce_${answer.reason}`, metadata };
 }
 
-/** OpenAI: `{"error":{message,type,param,code}}`; Anthropic: `{"type":"error","error":{type,message}}`. */
-function errorBody(answer: OwnAnswer): object {
-  const message = MESSAGES[answer.reason];
-  const shape: ErrorShape = answer.errorShape;
-  if (shape === 'anthropic') {
-    return { type: 'error', error: { type: answer.status === 429 ? 'rate_limit_error' : 'timeout_error', message } };
+/**
+ * OpenAI: `{"error":{message,type,param,code}}`; Anthropic: `{"type":"error","error":{type,message}}`; Gemini:
+ * `{"error":{code,message,status}}`. Plain: Bedrock and Cohere read `message`, Ollama's clients `error`.
+ */
+function errorBody({ status, reason, errorShape }: OwnAnswer): object {
+  const message = MESSAGES[reason];
+  const isShed = status === 429;
+  switch (errorShape) {
+    case 'openai':
+      return { error: { message, type: isShed ? 'rate_limit_exceeded' : 'server_error', param: null, code: reason } };
+    case 'anthropic':
+      return { type: 'error', error: { type: isShed ? 'rate_limit_error' : 'timeout_error', message } };
+    case 'gemini':
+      return { error: { code: status, message, status: isShed ? 'RESOURCE_EXHAUSTED' : 'DEADLINE_EXCEEDED' } };
+    case 'plain':
+      return { message, error: message };
   }
-  const type = answer.status === 429 ? 'rate_limit_exceeded' : 'server_error';
-  return { error: { message, type, param: null, code: answer.reason } };
 }

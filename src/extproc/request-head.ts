@@ -12,16 +12,18 @@ const ATTRIBUTES = 'envoy.filters.http.ext_proc';
 const NAMESPACE = 'coalesce';
 
 export function requestHeadOf(message: RequestHeaders): RequestHead {
-  const { head, attributes, metadata } = message;
+  const { head, metadata } = message;
+  const attributes = message.attributes.get(ATTRIBUTES);
   return {
     method: head.method,
     authority: head.authority,
     path: head.path,
     headers: head.headers,
     bodyFollows: !message.endOfStream,
-    routeName: textIn(attributes.get(ATTRIBUTES), 'xds.route_name'),
-    clusterName: textIn(attributes.get(ATTRIBUTES), 'xds.cluster_name'),
+    routeName: textIn(attributes, 'xds.route_name'),
+    clusterName: textIn(attributes, 'xds.cluster_name'),
     metadata: (namespace) => metadata.get(namespace),
+    attribute: (name) => valueIn(attributes, name),
   };
 }
 
@@ -31,7 +33,11 @@ export function ticketOf(message: RequestHeaders): string | null {
 }
 
 function textIn(struct: unknown, name: string): string | null {
-  if (typeof struct !== 'object' || struct === null || !Object.hasOwn(struct, name)) return null;
-  const value: unknown = Reflect.get(struct, name);
+  const value = valueIn(struct, name);
   return typeof value === 'string' ? value : null;
+}
+
+function valueIn(struct: unknown, name: string): unknown {
+  if (typeof struct !== 'object' || struct === null || !Object.hasOwn(struct, name)) return undefined;
+  return Reflect.get(struct, name);
 }

@@ -27,9 +27,13 @@ export interface ExchangeEnd {
   readonly reason: BypassReason | ShedReason | null;
   readonly role: 'leader' | 'follower' | null;
   readonly flight: string | null;
+  /** Under shadow: what it would have been, of which flight. */
+  readonly would: 'leader' | 'follower' | null;
+  readonly wouldFlight: string | null;
   /** Cut to 8 hex digits. */
   readonly key8: string | null;
-  readonly policy: string;
+  /** Null where no request's head came, or no ticket. */
+  readonly policy: string | null;
   /** Status of the answer, where it passed here. */
   readonly status: number | null;
   /** Of the answer's body, as far as they passed here. */
@@ -56,6 +60,25 @@ export interface FlightEnd {
   readonly durationMs: number;
 }
 
+export interface AnswersCompared {
+  /** `none`: one of the two could not be compared; `why` says for what reason. */
+  readonly verdict: 'same' | 'diverged' | 'none';
+  /** The first part in which they differ. */
+  readonly difference: string | null;
+  readonly why: string | null;
+  /** The would-be flight. */
+  readonly flight: string;
+  /** Cut to 8 hex digits. */
+  readonly key8: string;
+  /** Cut to 200 characters. */
+  readonly model: string;
+  readonly route: string | null;
+  readonly policy: string;
+  /** What the would-be follower's own answer cost; null where it does not say. */
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+}
+
 export interface Log {
   readonly listening: (facts: Listening) => void;
   /** `place`: the address or the part that cannot be had. */
@@ -64,6 +87,8 @@ export interface Log {
   readonly policyRefused: (policy: string, mistake: string) => void;
   readonly exchangeEnded: (end: ExchangeEnd) => void;
   readonly flightEnded: (end: FlightEnd) => void;
+  /** Under shadow, of two answers that would have been one. */
+  readonly answersCompared: (comparison: AnswersCompared) => void;
   /** A peer broke the protocol; the stream ended or was passed on. */
   readonly streamMalformed: (filter: string, mistake: string) => void;
   readonly egressDown: (egress: string, error: unknown) => void;
@@ -94,6 +119,7 @@ export function createLog(level: Level | 'silent', destination: DestinationStrea
     ...troubleLines(logger),
     exchangeEnded: (end) => logger.info(exchangeFields(end)),
     flightEnded: (end) => logger.info(flightFields(end)),
+    answersCompared: (comparison) => logger.info(comparisonFields(comparison)),
     flush: async () => {
       // The first ends with the write that is under way, the second with what came meanwhile.
       await flushOnce(logger);
@@ -103,7 +129,7 @@ export function createLog(level: Level | 'silent', destination: DestinationStrea
 }
 
 type ProcessLine = 'listening' | 'cannotListen' | 'configurationRefused' | 'drainStarted' | 'drainEnded' | 'stopped';
-type TroubleLine = Exclude<keyof Log, ProcessLine | 'exchangeEnded' | 'flightEnded' | 'flush'>;
+type TroubleLine = Exclude<keyof Log, ProcessLine | 'exchangeEnded' | 'flightEnded' | 'answersCompared' | 'flush'>;
 
 function processLines(logger: Logger): Pick<Log, ProcessLine> {
   return {
@@ -143,6 +169,8 @@ function exchangeFields(end: ExchangeEnd): Record<string, unknown> {
     reason: end.reason,
     role: end.role,
     flight: end.flight,
+    would: end.would,
+    wouldFlight: end.wouldFlight,
     key8: end.key8?.slice(0, 8) ?? null,
     policy: end.policy,
     status: end.status,
@@ -166,6 +194,22 @@ function flightFields(end: FlightEnd): Record<string, unknown> {
     promotions: end.promotions,
     firstByteMs: end.firstByteMs,
     durationMs: end.durationMs,
+  };
+}
+
+function comparisonFields(comparison: AnswersCompared): Record<string, unknown> {
+  return {
+    event: 'answers_compared',
+    verdict: comparison.verdict,
+    difference: comparison.difference,
+    why: comparison.why,
+    flight: comparison.flight,
+    key8: comparison.key8.slice(0, 8),
+    model: comparison.model.slice(0, 200),
+    route: comparison.route,
+    policy: comparison.policy,
+    promptTokens: comparison.promptTokens,
+    completionTokens: comparison.completionTokens,
   };
 }
 

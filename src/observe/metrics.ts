@@ -50,6 +50,7 @@ export interface Metrics {
   readonly countCancellation: (role: CancellationRole) => void;
   readonly countShed: (reason: ShedReason) => void;
   readonly countShadow: (verdict: ShadowVerdict) => void;
+  readonly countTokensSaved: (tokens: { prompt: number; completion: number }) => void;
   /** Followers of a flight that had any. */
   readonly observeWaitersPerHit: (followers: number) => void;
   readonly observeLeaderLatency: (phase: 'first_byte' | 'total', ms: number) => void;
@@ -112,6 +113,22 @@ function countersOf(registry: Registry): Pick<Metrics, CounterName> {
     ),
     countShed: labelled(registry, ['coalesce_shed_total', 'Exchanges answered 429', 'reason'], shedReasons),
     countShadow: labelled(registry, ['coalesce_shadow_total', 'Verdicts of shadow mode', 'verdict'], shadowVerdicts),
+    countTokensSaved: tokenCounter(registry),
+  };
+}
+
+function tokenCounter(registry: Registry): Metrics['countTokensSaved'] {
+  const counter = new Counter({
+    name: 'coalesce_tokens_saved_total',
+    help: 'The usage that answers tell, times their followers',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
+  const [prompt, completion] = [counter.labels('prompt'), counter.labels('completion')];
+  for (const child of [prompt, completion]) child.inc(0);
+  return (tokens) => {
+    prompt.inc(tokens.prompt);
+    completion.inc(tokens.completion);
   };
 }
 

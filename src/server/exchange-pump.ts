@@ -12,6 +12,7 @@ import type { RequestHead } from '../coalesce/request/head.ts';
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import type { ExchangeCommand, ExchangeEvent, ExchangePhase, FilterName } from '../extproc/exchange-phase.ts';
+import { isEnforced } from '../coalesce/request/rollout.ts';
 import { advance } from '../extproc/exchange.ts';
 import { ticketBinding } from '../extproc/ticket-binding.ts';
 import { encodeReply, type EnvoyMessage } from '../extproc/wire.ts';
@@ -20,13 +21,19 @@ import type { Switchboard } from './switchboard.ts';
 
 export type ProcessStream = ServerDuplexStream<EnvoyMessage, Buffer>;
 
+/** The policy for a request that decide asks about. */
+export type PolicyChooser = (head: RequestHead) => Policy;
+
 /** What applies to an exchange from its stream's start on. */
 export interface ExchangeTerms {
   readonly filter: FilterName | null;
-  readonly policy: Policy;
+  readonly choosePolicy: PolicyChooser;
   /** A reason to bypass every exchange, asked when the head has come; null: none. */
   readonly bypassAll: () => BypassReason | null;
 }
+
+/** What Envoy may leave untaken of one exchange's replies before no more is made for it. */
+const UNSENT_LIMIT_BYTES = 64 * 1024;
 
 export class ExchangePump {
   readonly #stream: ProcessStream;
@@ -35,7 +42,9 @@ export class ExchangePump {
   readonly #id: ExchangeId;
   readonly #record: ExchangeRecord;
   #phase: ExchangePhase;
-  #writable = true;
+  /** From the head on. */
+  #policy: Policy | null = null;
+  #unsentBytes = 0;
   #pullWanted = false;
   #events: ExchangeEvent[] = [];
   #running = false;
@@ -47,9 +56,8 @@ export class ExchangePump {
     this.#terms = terms;
     this.#phase = { phase: 'opened', filter: terms.filter };
     this.#id = board.enter(this);
-    this.#record = new ExchangeRecord({ id: this.#id, policy: terms.policy.name, openedAt: board.now() });
+    this.#record = new ExchangeRecord({ id: this.#id, openedAt: board.now() });
     stream.on('data', (message: EnvoyMessage) => this.#onMessage(message));
-    stream.on('drain', () => this.#onDrain());
     // Envoy ends a stream by half-closing or by resetting it; both are a normal end.
     stream.on('end', () => this.#onEnd());
     stream.on('cancelled', () => this.#onEnd());
@@ -107,6 +115,13 @@ export class ExchangePump {
         return table.answerGrew(command.flight, { ...command, now });
       case 'answerEnded':
         return table.answerEnded(command.flight, { ...command, now });
+      case 'specimenBegan':
+        return table.specimenBegan(this.#id, command.head);
+      case 'specimenGrew':
+        this.#record.bytesPassed(command.bytes.length);
+        return table.specimenGrew(this.#id, command.bytes);
+      case 'specimenEnded':
+        return table.specimenEnded(this.#id);
       case 'finish':
         return this.#end(null);
       case 'break':
@@ -116,12 +131,22 @@ export class ExchangePump {
 
   #write({ reply }: Extract<ExchangeCommand, { kind: 'reply' }>): void {
     this.#record.replied(reply, this.#board.now());
-    if (!this.#closed) this.#writable = this.#stream.write(encodeReply(reply));
-    if (!this.#writable) this.#stream.pause();
+    if (this.#closed) return;
+    const bytes = encodeReply(reply);
+    this.#unsentBytes += bytes.length;
+    this.#stream.write(bytes, () => this.#onSent(bytes.length));
+    if (this.#isFull()) this.#stream.pause();
   }
 
-  #onDrain(): void {
-    this.#writable = true;
+  /** grpc-js counts messages where memory is a matter of bytes: so these are counted here. */
+  #isFull(): boolean {
+    return this.#unsentBytes >= UNSENT_LIMIT_BYTES;
+  }
+
+  #onSent(count: number): void {
+    const wasFull = this.#isFull();
+    this.#unsentBytes -= count;
+    if (!wasFull || this.#isFull() || this.#closed) return;
     this.#stream.resume();
     if (!this.#pullWanted) return;
     this.#pullWanted = false;
@@ -130,16 +155,27 @@ export class ExchangePump {
   }
 
   #screen(head: RequestHead): void {
-    const { policy } = this.#terms;
+    const policy = this.#terms.choosePolicy(head);
+    this.#policy = policy;
+    this.#record.governedBy(policy.name);
     const { leg } = this.#board.table;
-    const screening = this.#screening(head);
-    const capture = leg === 'attached' && policy.mode === 'enforce';
+    const screening = this.#screening(head, policy);
+    const mayLead = leg === 'attached' && policy.mode === 'enforce' && policy.rollout > 0;
+    const capture = screening.kind === 'candidate' && (this.#isDrawn(policy) || mayLead);
     this.receive({ kind: 'screened', screening, capture });
   }
 
-  #screening(head: RequestHead): Screening {
-    const { maxRequestBytes } = this.#board.config.limits;
-    const screening = screen(head, { policy: this.#terms.policy, maxRequestBytes });
+  /** For a comparison, should the exchange come under shadow. */
+  #isDrawn(policy: Policy): boolean {
+    if (policy.mode === 'enforce' && policy.rollout === 100) return false;
+    const { compare } = policy.shadow;
+    return this.#board.table.drawForComparison(this.#id, { compare, chance: this.#board.chance() });
+  }
+
+  #screening(head: RequestHead, policy: Policy): Screening {
+    const { config, profiles } = this.#board;
+    const { maxRequestBytes } = config.limits;
+    const screening = screen(head, { policy, maxRequestBytes, profiles });
     if (screening.kind === 'bypass') return screening;
     const reason = this.#terms.bypassAll();
     return reason === null ? screening : { kind: 'bypass', reason };
@@ -147,7 +183,7 @@ export class ExchangePump {
 
   #judge(command: Extract<ExchangeCommand, { kind: 'judge' }>): void {
     const { head, profile } = command;
-    const { policy } = this.#terms;
+    const policy = this.#policy ?? this.#terms.choosePolicy(head);
     const { table, secret, config } = this.#board;
     if (command.body.length > config.limits.maxRequestBytes) {
       return this.receive({ kind: 'judged', judgement: { kind: 'bypass', reason: 'too_large' } });
@@ -155,8 +191,9 @@ export class ExchangePump {
     const verdict = judge({ head, body: command.body, profile }, { policy, secret });
     if (verdict.kind === 'bypass') return this.receive({ kind: 'judged', judgement: verdict });
     this.#record.keyed(verdict.key);
-    if (policy.mode === 'shadow') {
-      const would = table.shadow(this.#id, verdict);
+    if (!isEnforced(verdict.key, policy)) {
+      const would = table.shadow({ ...verdict, exchange: this.#id, policy, route: head.routeName });
+      this.#record.shadowed(would);
       return this.receive({ kind: 'judged', judgement: { kind: 'shadow', would } });
     }
     // A view into the gRPC message; the detached leg keeps it until the answer begins.
@@ -175,7 +212,7 @@ export class ExchangePump {
 
   /** One piece at a time, while Envoy takes more; the rest follows when the stream has drained. */
   #pull(): void {
-    if (!this.#writable) {
+    if (this.#isFull()) {
       this.#pullWanted = true;
       return;
     }

@@ -3,6 +3,7 @@
 import type { ExchangeId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
 import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
+import type { Would } from '../coalesce/shadow/shadow-table.ts';
 import type { Redemption } from '../coalesce/table/joining.ts';
 import type { ExchangeEnding, FilterName } from '../extproc/exchange-phase.ts';
 import type { Reply } from '../extproc/wire.ts';
@@ -11,21 +12,21 @@ import type { Metrics } from '../observe/metrics.ts';
 
 export class ExchangeRecord {
   readonly #id: ExchangeId;
-  readonly #policy: string;
+  #policy: string | null = null;
   readonly #openedAt: number;
   #key8: string | null = null;
   #said: Readonly<Record<string, string>> = {};
   #role: 'leader' | 'follower' | null = null;
   #flight: string | null = null;
+  #would: Would | null = null;
   #status: number | null = null;
   #bytes = 0;
   #firstByteAt: number | null = null;
   #handledMs = 0;
   #messageBeganAt: number | null = null;
 
-  constructor(options: { id: ExchangeId; policy: string; openedAt: number }) {
+  constructor(options: { id: ExchangeId; openedAt: number }) {
     this.#id = options.id;
-    this.#policy = options.policy;
     this.#openedAt = options.openedAt;
   }
 
@@ -34,13 +35,24 @@ export class ExchangeRecord {
     return this.#role === null ? 'decide' : 'deliver';
   }
 
+  /** By the name of its policy. */
+  governedBy(policy: string): void {
+    this.#policy = policy;
+  }
+
   keyed(key: Key): void {
     this.#key8 = key.slice(0, 8);
+  }
+
+  /** What it would have been. */
+  shadowed(would: Would): void {
+    this.#would = would;
   }
 
   boarded(redemption: Extract<Redemption, { kind: 'aboard' }>): void {
     this.#role = redemption.role;
     this.#flight = redemption.flight;
+    this.#policy = redemption.policy;
   }
 
   bytesPassed(count: number): void {
@@ -88,6 +100,8 @@ export class ExchangeRecord {
       reason: bypassed ?? wordOf(shedReasons, reason),
       role: this.#role ?? (outcome === 'leader' || outcome === 'follower' ? outcome : null),
       flight: this.#flight ?? this.#said['flight'] ?? null,
+      would: this.#would?.role ?? null,
+      wouldFlight: this.#would?.flight ?? null,
       key8: this.#key8,
       policy: this.#policy,
       status: this.#status,

@@ -1,6 +1,7 @@
 /** What the flight table tells, as metrics and log lines. */
 
 import type { Fact, FlightReport } from '../coalesce/table/effects.ts';
+import type { Comparison } from '../coalesce/shadow/comparison.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 
@@ -33,6 +34,10 @@ export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): vo
       return metrics.countShed(fact.reason);
     case 'wouldHit':
       return metrics.countShadow('would_hit');
+    case 'compared':
+      return compared(fact.comparison, sinks);
+    case 'tokensSaved':
+      return metrics.countTokensSaved(fact);
     case 'flightEnded':
       return flightEnded(fact.report, sinks);
   }
@@ -52,5 +57,17 @@ function flightEnded(report: FlightReport, sinks: { metrics: Metrics; log: Log }
     promotions: report.promotions,
     firstByteMs: report.firstByteMs,
     durationMs: report.ageMs,
+  });
+}
+
+function compared(comparison: Comparison, { metrics, log }: { metrics: Metrics; log: Log }): void {
+  const { verdict, flight, key8, model, route, policy } = comparison;
+  if (verdict !== 'none') metrics.countShadow(verdict);
+  log.answersCompared({
+    ...{ verdict, flight, key8, model, route, policy },
+    difference: verdict === 'diverged' ? comparison.difference : null,
+    why: verdict === 'none' ? comparison.why : null,
+    promptTokens: verdict === 'none' ? null : comparison.tokens.prompt,
+    completionTokens: verdict === 'none' ? null : comparison.tokens.completion,
   });
 }

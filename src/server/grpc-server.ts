@@ -5,11 +5,13 @@
 import { Server, ServerCredentials, type Metadata } from '@grpc/grpc-js';
 
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
+import { policyFor } from '../coalesce/request/policy-choice.ts';
+import type { Policy } from '../coalesce/request/policy.ts';
 import { formatAddress, type Address } from '../config/values/address.ts';
 import { policyBook } from '../config/inline-policy.ts';
 import type { FilterName } from '../extproc/exchange-phase.ts';
 import { removeStaleSocket } from '../observe/stale-socket.ts';
-import { ExchangePump, type ProcessStream } from './exchange-pump.ts';
+import { ExchangePump, type PolicyChooser, type ProcessStream } from './exchange-pump.ts';
 import { healthHandlers, type HealthState } from './health.ts';
 import { externalProcessorService, healthService } from './service-definition.ts';
 import type { Switchboard } from './switchboard.ts';
@@ -45,15 +47,18 @@ export async function startGrpcServer(options: {
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': -1,
     'grpc.enable_channelz': 0,
+    // A host that vanished without a word holds streams, and with them flights, until somebody asks.
+    'grpc.keepalive_time_ms': 30_000,
+    'grpc.keepalive_timeout_ms': 10_000,
     // Node ends an HTTP/2 session that holds more than 10 MB; many streams on one connection are what Envoy opens.
     'grpc-node.max_session_memory': Number.MAX_SAFE_INTEGER,
   });
-  const policyFor = policyChooser(board);
+  const chooserFor = policyChooser(board);
   server.addService(externalProcessorService(), {
     Process: (stream: ProcessStream) => {
-      const { policy, refused } = policyFor(stream.metadata);
-      const bypassAll = refused ? (): BypassReason => 'mode_off' : options.bypassAll;
-      new ExchangePump(stream, board, { filter: filterName(stream.metadata), policy, bypassAll });
+      const choosePolicy = chooserFor(stream.metadata);
+      const { bypassAll } = options;
+      new ExchangePump(stream, board, { filter: filterName(stream.metadata), choosePolicy, bypassAll });
     },
   });
   server.addService(healthService(), healthHandlers(options.health));
@@ -67,20 +72,27 @@ function filterName(metadata: Metadata): FilterName | null {
   return name === 'decide' || name === 'deliver' ? name : null;
 }
 
-/** An inline policy that cannot be read turns coalescing off for its exchanges, and is logged once. */
-function policyChooser(board: Switchboard) {
-  const book = policyBook(board.config.policy);
+/**
+ * What Envoy names or spells out counts; where it does neither, the head chooses. A policy that cannot be read, or that
+ * nobody has defined, turns coalescing off for its exchanges, and is logged once.
+ */
+function policyChooser(board: Switchboard): (metadata: Metadata) => PolicyChooser {
+  const { policy: base, policies } = board.config;
+  const book = policyBook(base, policies);
   const told = new Set<string>();
-  return (metadata: Metadata) => {
+  const byHead: PolicyChooser = (head) => policyFor(head, base, policies);
+  return (metadata) => {
     const [given] = metadata.get('x-coalesce-policy');
-    const text = given === undefined ? null : String(given);
+    if (given === undefined) return byHead;
+    const text = String(given);
     const result = book(text);
-    if (result.kind === 'policy') return { policy: result.policy, refused: false };
-    if (text !== null && !told.has(text) && told.size < 64) {
+    if (result.kind === 'policy') return () => result.policy;
+    if (!told.has(text) && told.size < 64) {
       told.add(text);
       board.log.policyRefused(text.slice(0, 200), result.message);
     }
-    return { policy: board.config.policy, refused: true };
+    const off: Policy = { ...base, mode: 'off' };
+    return () => off;
   };
 }
 

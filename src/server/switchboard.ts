@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 
 import type { ExchangeId, FlightId, Ticket } from '../coalesce/flight/flight.ts';
+import type { Profile } from '../coalesce/profiles/profile.ts';
 import type { Command, Effect } from '../coalesce/table/effects.ts';
 import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
 import type { Config } from '../config/definition.ts';
@@ -25,6 +26,8 @@ export class Switchboard {
   readonly table: FlightTable;
   readonly config: Config;
   readonly secret: Uint8Array;
+  /** The operator's endpoints. */
+  readonly profiles: readonly Profile[];
   readonly metrics: Metrics;
   readonly log: Log;
   readonly #egress: Egress | null;
@@ -41,6 +44,7 @@ export class Switchboard {
     this.metrics = options.metrics;
     this.log = options.log;
     this.secret = config.secret ?? randomBytes(32);
+    this.profiles = config.profiles.map(({ profile }) => profile);
     this.table = new FlightTable({
       leg: config.egress === null ? 'attached' : 'detached',
       names: {
@@ -55,6 +59,11 @@ export class Switchboard {
       },
     });
     this.#egress = config.egress === null ? null : this.#openEgress(config.egress);
+  }
+
+  /** Random, from 0 up to, but not including, 1. */
+  chance(): number {
+    return Math.random();
   }
 
   /** Milliseconds on a clock that only runs forward. */

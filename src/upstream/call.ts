@@ -3,7 +3,7 @@
  * Owns the connections; when to call, cancel or give up is the flight table's decision.
  */
 
-import { Pool, type Dispatcher } from 'undici';
+import { Client, errors, Pool, type Dispatcher } from 'undici';
 
 import type { CallRequest, FlightId } from '../coalesce/flight/flight.ts';
 import type { HeaderList } from '../coalesce/request/head.ts';
@@ -31,20 +31,22 @@ export interface Egress {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
+const connectionOptions = {
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  connect: { timeout: CONNECT_TIMEOUT_MS },
+  pipelining: 1,
+} as const;
+
 /** Calls the origin `url`. Deadlines are the flight's, so undici's own are off. */
 export function createEgress(url: string, events: CallEvents): Egress {
-  const pool = new Pool(url, {
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    pipelining: 1,
-  });
+  const pool = new Pool(url, connectionOptions);
   const running = new Map<FlightId, Call>();
   return {
     call: (flight, request) => {
-      const call = new Call(flight, { events, done: () => running.delete(flight) });
+      const call = new Call({ flight, url, request }, { events, done: () => running.delete(flight) });
       running.set(flight, call);
-      call.start(pool, request);
+      call.start(pool);
     },
     cancel: (flight) => running.get(flight)?.cancel(),
     hold: (flight) => running.get(flight)?.hold(),
@@ -55,23 +57,32 @@ export function createEgress(url: string, events: CallEvents): Egress {
 
 class Call implements Dispatcher.DispatchHandler {
   readonly #flight: FlightId;
+  readonly #url: string;
+  readonly #request: CallRequest;
   readonly #events: CallEvents;
   readonly #done: () => void;
   #controller: Dispatcher.DispatchController | null = null;
+  /** The connection of its own that the second try has; null before. */
+  #redial: Client | null = null;
   #answered = false;
   #over = false;
 
-  constructor(flight: FlightId, options: { events: CallEvents; done: () => void }) {
-    this.#flight = flight;
+  constructor(
+    what: { flight: FlightId; url: string; request: CallRequest },
+    options: { events: CallEvents; done: () => void },
+  ) {
+    this.#flight = what.flight;
+    this.#url = what.url;
+    this.#request = what.request;
     this.#events = options.events;
     this.#done = options.done;
   }
 
-  start(pool: Pool, request: CallRequest): void {
-    const { head, body } = request;
+  start(connections: Pool | Client): void {
+    const { head, body } = this.#request;
     try {
       const headers = callHeaders(head, this.#flight);
-      pool.dispatch({ method: head.method as Dispatcher.HttpMethod, path: head.path, headers, body }, this);
+      connections.dispatch({ method: head.method as Dispatcher.HttpMethod, path: head.path, headers, body }, this);
     } catch (error) {
       this.#break(error);
     }
@@ -116,8 +127,17 @@ class Call implements Dispatcher.DispatchHandler {
     this.#events.ended(this.#flight, trailers.length === 0 ? null : trailers);
   }
 
+  /**
+   * An idle connection may be closed by the egress at the very moment at which we use it again: such a call is made once
+   * more, on a connection of its own.
+   */
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#break(error);
+    if (this.#over || this.#answered || this.#redial !== null || !wasUsedBefore(error)) {
+      this.#break(error);
+      return;
+    }
+    this.#redial = new Client(this.#url, connectionOptions);
+    this.start(this.#redial);
   }
 
   #break(error: unknown): void {
@@ -130,5 +150,12 @@ class Call implements Dispatcher.DispatchHandler {
   #finish(): void {
     this.#over = true;
     this.#done();
+    // Ends when its call has ended; that it fails then changes nothing.
+    void this.#redial?.close().catch(() => undefined);
   }
+}
+
+/** Did the connection break that had served another call before? undici's error tells what was read from it. */
+function wasUsedBefore(error: Error): boolean {
+  return error instanceof errors.SocketError && (error.socket?.bytesRead ?? 0) > 0;
 }

@@ -32,7 +32,7 @@ const cases: Readonly<Record<string, Case>> = {
   'a GET of the chat path': { path, method: 'GET', headers: json, reason: 'not_llm' },
   'a HEAD': { path: '/v1/models', method: 'HEAD', reason: 'not_llm' },
   'a DELETE': { path: '/v1/files/1', method: 'DELETE', headers: json, reason: 'not_llm' },
-  'a POST to another path': { ...post('{"a":1}'), path: '/v1/embeddings?a=1&b', reason: 'not_llm' },
+  'a POST to another path': { ...post('{"a":1}'), path: '/v1/batches?a=1&b', reason: 'not_llm' },
   'a POST with content-length 0': { ...post(''), reason: 'no_body' },
   'an empty chunked POST': { ...post(''), body: () => chunked([]), reason: 'no_body' },
   'a form': { ...post('a=1', { 'content-type': 'application/x-www-form-urlencoded' }), reason: 'content_type' },

@@ -145,11 +145,52 @@ const filters: readonly DoctorCase[] = [
     processor: 'tenant: {from: [{metadata: {namespace: a.gateway, path: [user]}}]}',
   },
   {
+    ...setting('tenants_unreachable', [...decide, 'request_attributes'], ['xds.route_name']),
+    processor: 'tenant: {from: [{attribute: source.principal}]}',
+    path: [...decide, 'metadata_options', 'forwarding_namespaces', 'untyped'],
+  },
+  {
+    ...lacking('tenants_unreachable', [...decide, 'metadata_options', 'forwarding_namespaces', 'untyped']),
+    processor:
+      'policies: {careful: {tenant: {from: [{metadata: {namespace: a.gateway, path: [user]}}], anonymous: bypass}}}',
+  },
+  {
     id: 'tenants_unreachable',
     what: 'only jwt_authn names tenants, and it does not run',
     change: () => undefined,
     path: [...decide, 'metadata_options', 'forwarding_namespaces', 'untyped'],
     processor: 'tenant: {from: [{metadata: {namespace: envoy.filters.http.jwt_authn, path: [payload, sub]}}]}',
+  },
+];
+
+const policyText = (text: string): object => ({ key: 'x-coalesce-policy', value: text });
+
+const policies: readonly DoctorCase[] = [
+  {
+    id: 'policy_refused',
+    what: 'decide names a policy that there is not',
+    change: (config) => config.insert([...decide, 'grpc_service', 'initial_metadata'], 1, policyText('carefull')),
+    path: [...decide, 'grpc_service', 'initial_metadata', 1, 'value'],
+    processor: 'policies: {careful: {}}',
+  },
+  {
+    id: 'policy_refused',
+    what: 'a route spells out a policy with a mistake',
+    change: (config) => {
+      const overrides = { grpc_initial_metadata: [policyText('{"samplin":"any"}')] };
+      config.set([...route, 'typed_per_filter_config'], { 'coalesce.decide': { overrides } });
+    },
+    path: [...route, 'typed_per_filter_config', 'coalesce.decide', 'overrides', 'grpc_initial_metadata', 0, 'value'],
+  },
+  {
+    id: 'max_message_timeout_short',
+    what: 'the policy of a route waits for longer',
+    change: (config) => {
+      config.set([...deliver, 'max_message_timeout'], '1000s');
+      const overrides = { grpc_initial_metadata: [policyText('{"deadlines":{"wait":"20m"}}')] };
+      config.set([...route, 'typed_per_filter_config'], { 'coalesce.decide': { overrides } });
+    },
+    path: [...deliver, 'max_message_timeout'],
   },
 ];
 
@@ -283,6 +324,7 @@ const processorCluster: readonly DoctorCase[] = [
 export const doctorCases: readonly DoctorCase[] = [
   ...presence,
   ...filters,
+  ...policies,
   ...neighbours,
   ...routes,
   ...processorCluster,

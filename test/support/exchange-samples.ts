@@ -1,7 +1,7 @@
 /** Every phase of the protocol machine and every event that it can get, in all the forms that make a difference to it. */
 
 import type { FlightId, Ticket } from '../../src/coalesce/flight/flight.ts';
-import { openaiChat } from '../../src/coalesce/profiles/openai-chat.ts';
+import { openaiChat } from '../../src/coalesce/profiles/openai/chat.ts';
 import type { OwnAnswer } from '../../src/coalesce/table/effects.ts';
 import type { Decision } from '../../src/coalesce/table/joining.ts';
 import type { ExchangeEvent, ExchangePhase } from '../../src/extproc/exchange-phase.ts';
@@ -59,6 +59,8 @@ export const phaseSamples: {
   leading: [{ phase: 'leading', flight }],
   capturing: [{ phase: 'capturing', flight }],
   shadowed: [{ phase: 'shadowed' }],
+  compared: [{ phase: 'compared' }],
+  comparing: [{ phase: 'comparing' }],
   waiting: [
     { phase: 'waiting', flight, waitMs: 1_000, told: false },
     { phase: 'waiting', flight, waitMs: 1_000, told: true },
@@ -114,12 +116,13 @@ const coreSamples: { readonly [Kind in Exclude<ExchangeEvent['kind'], 'messageRe
   ],
   judged: [
     { kind: 'judged', judgement: { kind: 'bypass', reason: 'side_effects' } },
-    { kind: 'judged', judgement: { kind: 'shadow', would: 'leader' } },
-    { kind: 'judged', judgement: { kind: 'shadow', would: 'follower' } },
+    { kind: 'judged', judgement: { kind: 'shadow', would: { role: 'leader', flight, isCompared: false } } },
+    { kind: 'judged', judgement: { kind: 'shadow', would: { role: 'follower', flight, isCompared: false } } },
+    { kind: 'judged', judgement: { kind: 'shadow', would: { role: 'follower', flight, isCompared: true } } },
     ...decisions.map((decision): Event<'judged'> => ({ kind: 'judged', judgement: { kind: 'decided', decision } })),
   ],
   redeemed: [
-    { kind: 'redeemed', redemption: { kind: 'aboard', flight, role: 'follower', waitMs: 1_000 } },
+    { kind: 'redeemed', redemption: { kind: 'aboard', flight, role: 'follower', policy: 'default', waitMs: 1_000 } },
     { kind: 'redeemed', redemption: { kind: 'unknown' } },
   ],
   woken: [{ kind: 'woken' }],

@@ -90,6 +90,7 @@ export class FlightDeck {
       policy: samplePolicy(),
       model: 'gpt-4o-mini',
       errorShape: 'openai',
+      usage: { answer: null, stream: null },
       rawDigest: 'raw',
       binding: 'binding',
       request: { head: sampleHead(), body: Buffer.from('{}') },

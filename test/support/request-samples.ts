@@ -36,6 +36,14 @@ export function samplePolicy(changes: Partial<Policy> = {}): Policy {
     sampling: 'deterministic',
     tools: 'bypass',
     identity: 'keep',
+    key: {
+      include: [],
+      ignoreHeaders: [],
+      ignoreBody: [],
+      normalize: { collapseWhitespace: false, stripTimestamps: false, stripNonces: [] },
+    },
+    rollout: 100,
+    shadow: { compare: 0.01, maxBytes: 1_048_576 },
     maxWaiters: 32,
     lateJoin: { maxEvents: 1000, maxBytes: 1_048_576, maxAgeMs: 60_000 },
     deadlines: { firstByteMs: 600_000, idleMs: 300_000, totalMs: 1_800_000, waitMs: 900_000 },
@@ -57,6 +65,7 @@ export function sampleHead(changes: Partial<RequestHead> = {}): RequestHead {
     routeName: null,
     clusterName: null,
     metadata: () => undefined,
+    attribute: () => undefined,
     ...changes,
   };
 }
@@ -78,15 +87,20 @@ export const sampleBody: Readonly<Record<string, unknown>> = {
 };
 
 /** Screens and judges as the processor does. A body that is no text and no bytes is written as JSON. */
-export function decide(head: RequestHead, body: unknown, policy: Policy = samplePolicy()): Verdict {
+export function decide(
+  head: RequestHead,
+  body: unknown,
+  policy: Policy = samplePolicy(),
+  key: Uint8Array = secret,
+): Verdict {
   const screening = screen(head, { policy, maxRequestBytes });
   if (screening.kind === 'bypass') return screening;
-  return judge({ head, body: toBytes(body), profile: screening.profile }, { policy, secret });
+  return judge({ head, body: toBytes(body), profile: screening.profile }, { policy, secret: key });
 }
 
 /** The key, or the reason for a bypass. */
-export function keyOrReason(head: RequestHead, body: unknown, policy?: Policy): string {
-  const verdict = decide(head, body, policy);
+export function keyOrReason(head: RequestHead, body: unknown, policy?: Policy, key?: Uint8Array): string {
+  const verdict = decide(head, body, policy, key);
   return verdict.kind === 'eligible' ? verdict.key : verdict.reason;
 }
 

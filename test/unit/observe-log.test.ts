@@ -12,6 +12,8 @@ const exchange: ExchangeEnd = {
   reason: null,
   role: 'follower',
   flight: 'f1',
+  would: null,
+  wouldFlight: null,
   key8: key,
   policy: 'default',
   status: 200,

@@ -32,6 +32,8 @@ describe('metrics', () => {
       'coalesce_noncanonical_joins_total',
       'coalesce_upstream_calls_total',
       'coalesce_promotions_total',
+      'coalesce_tokens_saved_total{kind="prompt"}',
+      'coalesce_tokens_saved_total{kind="completion"}',
       'coalesce_leader_lost_total',
       'coalesce_flights',
       'coalesce_waiters',
@@ -65,6 +67,7 @@ describe('metrics', () => {
     metrics.countCancellation('queued');
     metrics.countShed('max_wait');
     metrics.countShadow('would_hit');
+    metrics.countTokensSaved({ prompt: 7, completion: 3 });
     const samples = await scrape(metrics);
     const counted = [...samples].filter(([name, value]) => /^coalesce_.*_total/.test(name) && value > 0);
     expect(Object.fromEntries(counted)).toEqual({
@@ -81,6 +84,8 @@ describe('metrics', () => {
       'coalesce_cancellations_total{role="queued"}': 1,
       'coalesce_shed_total{reason="max_wait"}': 1,
       'coalesce_shadow_total{verdict="would_hit"}': 1,
+      'coalesce_tokens_saved_total{kind="prompt"}': 7,
+      'coalesce_tokens_saved_total{kind="completion"}': 3,
     });
   });
 

@@ -1,10 +1,13 @@
+/** Our own answers: each in the shape of the provider's errors. */
+
 import { describe, expect, test } from 'vitest';
 
+import type { ErrorShape } from '../../src/coalesce/profiles/profile.ts';
 import type { OwnAnswer } from '../../src/coalesce/table/effects.ts';
 import { ownReply } from '../../src/extproc/own-answer.ts';
 
 const shed: OwnAnswer = { status: 429, reason: 'queue_full', errorShape: 'openai', retryAfterSeconds: 1 };
-const late: OwnAnswer = { status: 504, reason: 'idle_timeout', errorShape: 'openai', retryAfterSeconds: null };
+const late: OwnAnswer = { status: 504, reason: 'first_byte_timeout', errorShape: 'openai', retryAfterSeconds: null };
 
 function said(answer: OwnAnswer): {
   headers: Record<string, string>;
@@ -18,30 +21,33 @@ function said(answer: OwnAnswer): {
   return { headers: Object.fromEntries(headers), error: JSON.parse(Buffer.from(body).toString()), metadata, details };
 }
 
-describe('a shed caller', () => {
-  test('is told when to retry, in OpenAI’s manner', () => {
-    expect(said(shed)).toMatchObject({
-      headers: { 'content-type': 'application/json', 'retry-after': '1' },
-      error: { error: { type: 'rate_limit_exceeded', code: 'queue_full', param: null, message: expect.any(String) } },
-      metadata: { outcome: 'shed', reason: 'queue_full' },
-      details: 'coalesce_queue_full',
-    });
-  });
+const message = expect.stringMatching(/./) as unknown;
 
-  test('is told so in Anthropic’s manner', () => {
-    expect(said({ ...shed, errorShape: 'anthropic' }).error).toMatchObject({
-      type: 'error',
-      error: { type: 'rate_limit_error', message: expect.any(String) },
-    });
+describe('an answer of our own', () => {
+  test.for<[ErrorShape, 429 | 504, unknown]>([
+    ['openai', 429, { error: { message, type: 'rate_limit_exceeded', param: null, code: 'queue_full' } }],
+    ['openai', 504, { error: { message, type: 'server_error', param: null, code: 'first_byte_timeout' } }],
+    ['anthropic', 429, { type: 'error', error: { type: 'rate_limit_error', message } }],
+    ['anthropic', 504, { type: 'error', error: { type: 'timeout_error', message } }],
+    ['gemini', 429, { error: { code: 429, message, status: 'RESOURCE_EXHAUSTED' } }],
+    ['gemini', 504, { error: { code: 504, message, status: 'DEADLINE_EXCEEDED' } }],
+    ['plain', 429, { message, error: message }],
+    ['plain', 504, { message, error: message }],
+  ])('to a client of %s with status %i has its shape', ([errorShape, status, error]) => {
+    expect(said({ ...(status === 429 ? shed : late), errorShape }).error).toEqual(error);
   });
 });
 
-describe('a caller whose flight was too slow', () => {
-  test('gets no retry-after, and its outcome stays what decide said', () => {
-    const { headers, error, metadata } = said(late);
-    expect(headers).not.toHaveProperty('retry-after');
-    expect(error).toMatchObject({ error: { type: 'server_error', code: 'idle_timeout' } });
-    expect(metadata).toEqual({ reason: 'idle_timeout' });
-    expect(said({ ...late, errorShape: 'anthropic' }).error).toMatchObject({ error: { type: 'timeout_error' } });
+test('a shed caller is told when to retry', () => {
+  expect(said(shed)).toMatchObject({
+    headers: { 'content-type': 'application/json', 'retry-after': '1' },
+    metadata: { outcome: 'shed', reason: 'queue_full' },
+    details: 'coalesce_queue_full',
   });
+});
+
+test('a caller whose flight was too slow gets no retry-after, and its outcome stays what decide said', () => {
+  const { headers, metadata } = said(late);
+  expect(headers).not.toHaveProperty('retry-after');
+  expect(metadata).toEqual({ reason: 'first_byte_timeout' });
 });

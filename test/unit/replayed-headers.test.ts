@@ -24,6 +24,9 @@ const answer: HeaderList = [
   ['x-hop', '1'],
   ['transfer-encoding', 'chunked'],
   ['date', 'today'],
+  ['location', '/elsewhere'],
+  ['access-control-allow-origin', 'https://app.example'],
+  ['x-accel-buffering', 'no'],
 ];
 
 const namesOf = (headers: HeaderList): string[] => headers.map(([name]) => name);
@@ -34,6 +37,9 @@ it('a follower gets what describes the shared body, and nothing of the leader', 
     'retry-after',
     'retry-after-ms',
     'x-amzn-bedrock-input-token-count',
+    'location',
+    'access-control-allow-origin',
+    'x-accel-buffering',
   ]);
 });
 
@@ -50,5 +56,8 @@ it('the first caller gets all headers but those of the hop, of Envoy and the len
     'x-amzn-bedrock-input-token-count',
     'x-amzn-bedrock-invocation-latency',
     'date',
+    'location',
+    'access-control-allow-origin',
+    'x-accel-buffering',
   ]);
 });

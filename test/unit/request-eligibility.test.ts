@@ -24,6 +24,18 @@ function withContentType(...values: string[]): RequestHead {
   return sampleHead({ headers: values.map((value) => ['content-type', value] as const) });
 }
 
+/** A request whose signature covers these headers. */
+function signedOver(signedHeaders: string, acceptEncoding: string): RequestHead {
+  const credential = 'Credential=A/20260101/r/s/aws4_request';
+  return sampleHead({
+    headers: [
+      ['content-type', 'application/json'],
+      ['accept-encoding', acceptEncoding],
+      ['authorization', `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${signedHeaders}, Signature=1`],
+    ],
+  });
+}
+
 describe('the head alone', () => {
   it.each<[title: string, head: RequestHead, result: string]>([
     ['a body of unknown length', sampleHead(), 'buffered_partial'],
@@ -44,7 +56,7 @@ describe('the head alone', () => {
     ['a path that ends alike', sampleHead({ path: '/my-v1/chat/completions' }), 'not_llm'],
     ['the endpoint in the query only', sampleHead({ path: '/x?/v1/chat/completions' }), 'not_llm'],
     ['batches of messages', sampleHead({ path: '/v1/messages/batches' }), 'not_llm'],
-    ['a token count', sampleHead({ path: '/v1/messages/count_tokens' }), 'not_llm'],
+    ['a job of embeddings', sampleHead({ path: '/v1beta/models/g:asyncBatchEmbedContent' }), 'not_llm'],
     ['an opt-out', withHeaders(['x-coalesce', 'never']), 'opt_out'],
     ['an opt-out in capitals', withHeaders(['x-coalesce', ' NEVER ']), 'opt_out'],
     ['an opt-out among other words', withHeaders(['x-coalesce', 'a'], ['x-coalesce', 'b, never']), 'opt_out'],
@@ -65,6 +77,9 @@ describe('the head alone', () => {
       withHeaders(['content-encoding', 'identity'], ['content-encoding', 'br']),
       'unsupported_encoding',
     ],
+    ['a signature over accept-encoding', signedOver('accept-encoding;host', 'gzip'), 'unsupported_encoding'],
+    ['a signature over accept-encoding: identity', signedOver('accept-encoding;host', 'identity'), 'buffered_partial'],
+    ['a signature over other headers', signedOver('host;x-amz-date', 'gzip'), 'buffered_partial'],
     ['an encoding of identity', withHeaders(['content-encoding', 'Identity']), 'buffered_partial'],
   ])('%s', (_, head, result) => {
     expect(screenedAs(head)).toBe(result);
@@ -228,6 +243,16 @@ describe('an eligible request', () => {
   it('names its model and the manner of its errors', () => {
     expect(decide(chat, sampleBody)).toMatchObject({ kind: 'eligible', model: 'gpt-4o-mini', errorShape: 'openai' });
     expect(decide(anthropic, sampleBody)).toMatchObject({ errorShape: 'anthropic' });
+  });
+
+  it('names the model that its path names, as it reads', () => {
+    const tenant = { from: [], anonymous: 'share' } as const;
+    const modelIn = (path: string): unknown =>
+      decide(sampleHead({ path }), '{"messages":[]}', samplePolicy({ tenant, sampling: 'any' }));
+    expect(modelIn('/model/anthropic.claude%3A0/converse')).toMatchObject({ model: 'anthropic.claude:0' });
+    expect(modelIn('/model/broken%3/converse')).toMatchObject({ model: 'broken%3' });
+    expect(modelIn('/openai/deployments/d/chat/completions?api-version=1')).toMatchObject({ model: 'd' });
+    expect(modelIn('/v1beta/models/g:generateContent')).toMatchObject({ model: 'g', errorShape: 'gemini' });
   });
 
   it('has a digest of its raw body beside the key', () => {

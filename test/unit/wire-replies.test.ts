@@ -167,13 +167,13 @@ describe('what the processor says', () => {
     });
   });
 
-  test('any head decodes to what was encoded', () => {
+  test('any head of different names decodes to what was encoded', () => {
     const pair = fc.tuple(
       fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/),
       fc.string({ unit: 'binary-ascii', maxLength: 400 }),
     );
     fc.assert(
-      fc.property(fc.array(pair, { maxLength: 40 }), (headers) => {
+      fc.property(fc.uniqueArray(pair, { maxLength: 40, selector: ([name]) => name }), (headers) => {
         expect(said({ kind: 'streamHead', status: '200', headers, endOfStream: false })).toEqual({
           streamed_immediate_response: { headers_response: { headers: headerMap([[':status', '200'], ...headers]) } },
         });

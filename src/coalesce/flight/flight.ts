@@ -5,7 +5,8 @@
 
 import type { HeaderList, RequestHead } from '../request/head.ts';
 import type { Key } from '../key/key.ts';
-import type { ErrorShape } from '../profiles/profile.ts';
+import type { ErrorShape, Usage } from '../profiles/profile.ts';
+import type { AnswerEdges } from '../answer/edges.ts';
 import type { ShedReason } from '../request/outcomes.ts';
 import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
@@ -46,6 +47,8 @@ export interface Answer {
   readonly buffer: ReplayBuffer;
   /** Null where the answer is no `text/event-stream`. */
   readonly events: EventCounter | null;
+  /** Of a `text/event-stream`: where it says what it cost. */
+  readonly edges: AnswerEdges | null;
   /** When the upstream call began. */
   readonly calledAt: number;
   readonly firstByteAt: number;
@@ -108,6 +111,7 @@ export interface Flight {
   readonly policy: Policy;
   readonly model: string;
   readonly errorShape: ErrorShape;
+  readonly usage: Usage;
   readonly begunAt: number;
   /** Digest of the first caller's raw body. */
   readonly rawDigest: string;

@@ -5,11 +5,22 @@
 
 import { headerValues, type HeaderList } from '../request/head.ts';
 
+const cors = 'depends on the origin, which is in the key; without it a browser throws the answer away';
+
 /** What followers get, each with the reason. */
 const replayedNames: ReadonlyMap<string, string> = new Map([
   ['content-type', 'SDKs choose their parser by it'],
   ['content-encoding', 'the bytes cannot be read without it'],
   ['cache-control', 'describes the same body'],
+  ['location', 'a shared redirect leads nowhere without it'],
+  ['www-authenticate', 'a shared 401 says nothing without it'],
+  ['allow', 'goes with a shared 405'],
+  ['x-accel-buffering', 'keeps a proxy in front of Envoy from holding the stream back'],
+  ['vary', 'tells caches behind Envoy what the answer depends on'],
+  ['access-control-allow-origin', cors],
+  ['access-control-allow-credentials', cors],
+  ['access-control-expose-headers', cors],
+  ['cross-origin-resource-policy', cors],
   ['retry-after', 'goes with a shared 429 or 503'],
   ['retry-after-ms', 'goes with a shared 429 or 503'],
   ['x-should-retry', 'tells SDKs what to do with a shared error'],

@@ -13,3 +13,9 @@ const foldedLetters: ReadonlyMap<string, string> = new Map([
 export function foldName(name: string): string {
   return name.replace(/[A-Z\u017f\u212a]/g, (letter) => foldedLetters.get(letter) ?? letter.toLowerCase());
 }
+
+/** Whether two of these names, which are all different, are one name to such a reader. */
+export function haveFoldedPair(names: readonly string[]): boolean {
+  if (!names.some((name) => /[A-Z\u017f\u212a]/.test(name))) return false;
+  return new Set(names.map(foldName)).size < names.length;
+}

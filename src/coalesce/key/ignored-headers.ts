@@ -3,7 +3,9 @@
  * may change the answer, or say who asks.
  */
 
+import type { Profile } from '../profiles/profile.ts';
 import type { HeaderList } from '../request/head.ts';
+import { saysJson } from './content-type.ts';
 
 const telemetry = 'tells who made the request, with which library or in which trace; no answer depends on it';
 const sdk = 'counts and names what the SDK does; changes with its version and with every retry';
@@ -13,7 +15,11 @@ const signature = 'changes with every signature; the tenant holds what it proves
 const fetchMetadata = 'browsers and fetch libraries write it about themselves';
 const checked = 'a condition of coalescing: only one meaning ever gets this far';
 
-/** Exact names, each with the reason why it does not count. */
+/**
+ * Exact names, each with the reason why it does not count. Of Envoy's own headers many do: those of the original path and
+ * host, of the caller's kind (`internal`, `ip-tags`, the calling service) and of retries and timeouts may have chosen the
+ * answer.
+ */
 const ignoredNames: ReadonlyMap<string, string> = new Map([
   ['user-agent', telemetry],
   ['x-request-id', 'Envoy makes one for each request'],
@@ -31,10 +37,13 @@ const ignoredNames: ReadonlyMap<string, string> = new Map([
   ['x-datadog-origin', telemetry],
   ['x-datadog-tags', telemetry],
   ['x-cloud-trace-context', telemetry],
+  ['x-ot-span-context', telemetry],
+  ['grpc-trace-bin', telemetry],
   ['x-goog-api-client', sdk],
   ['x-amz-user-agent', sdk],
   ['amz-sdk-invocation-id', sdk],
   ['amz-sdk-request', sdk],
+  ['amz-sdk-retry', sdk],
   ['x-fern-language', sdk],
   ['x-fern-platform', sdk],
   ['x-fern-runtime', sdk],
@@ -54,7 +63,11 @@ const ignoredNames: ReadonlyMap<string, string> = new Map([
   ['x-envoy-attempt-count', proxy],
   ['x-envoy-expected-rq-timeout-ms', proxy],
   ['x-envoy-external-address', proxy],
-  ['x-envoy-decorator-operation', proxy],
+  ['x-envoy-decorator-operation', 'names a span of the trace'],
+  ['x-envoy-force-trace', 'has this request traced'],
+  ['x-envoy-is-timeout-retry', proxy],
+  ['x-envoy-peer-metadata', 'names the calling pod for the telemetry of a mesh; another one for each replica'],
+  ['x-envoy-peer-metadata-id', 'as x-envoy-peer-metadata'],
   ['date', hop],
   ['connection', hop],
   ['proxy-connection', hop],
@@ -65,7 +78,6 @@ const ignoredNames: ReadonlyMap<string, string> = new Map([
   ['expect', hop],
   ['content-length', 'counts bytes, of which two spellings of one body have different numbers'],
   ['accept-encoding', 'the upstream call is made with identity, which every caller can read'],
-  ['content-type', checked],
   ['content-encoding', checked],
 ]);
 
@@ -97,13 +109,33 @@ const ignoredValues: ReadonlyMap<string, { readonly values: readonly string[]; r
   ['pragma', { values: ['no-cache'], why: 'as cache-control' }],
 ]);
 
+const signed = 'changes with every signature, and the tenant holds who signed';
+const byPolicy = 'the policy ignores it';
+
+export interface IgnoringOptions {
+  readonly profile: Profile;
+  /** Whether headers that only say who asks are left out. */
+  readonly ignoreIdentity: boolean;
+  /** Names in lower case that the policy ignores besides. */
+  readonly ignoreHeaders: readonly string[];
+  /** The tenant holds who signed the request. */
+  readonly isSigned: boolean;
+}
+
 /** The headers that are part of the key, in order. */
-export function keyedHeaders(headers: HeaderList): HeaderList {
-  return headers.filter(([name, value]) => whyIgnored(name, value) === null);
+export function keyedHeaders(headers: HeaderList, options: IgnoringOptions): HeaderList {
+  return headers.filter(([name, value]) => whyIgnored(name, value, options) === null);
 }
 
 /** Why a header does not count; null where it counts. `name` is lower case. */
-function whyIgnored(name: string, value: string): string | null {
+export function whyIgnored(name: string, value: string, options: IgnoringOptions): string | null {
+  const { profile, ignoreHeaders, isSigned } = options;
+  if (ignoreHeaders.includes(name)) return byPolicy;
+  if (isSigned && name === 'authorization') return signed;
+  if (profile.headers?.counted.some((header) => header.name === name)) return null;
+  const identity = profile.headers?.identity.find((header) => header.name === name);
+  if (identity !== undefined) return options.ignoreIdentity ? identity.why : null;
+  if (name === 'content-type') return saysJson(value) ? checked : null;
   const byName = ignoredNames.get(name);
   if (byName !== undefined) return byName;
   for (const [prefix, why] of ignoredPrefixes) if (name.startsWith(prefix)) return why;

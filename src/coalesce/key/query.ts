@@ -42,6 +42,11 @@ export function isCredential({ folded }: Parameter): boolean {
   return credentialNames.has(folded);
 }
 
+/** Credentials, and what a presigned URL proves itself with: no output may show their values. */
+export function isSecret({ folded }: Parameter): boolean {
+  return credentialNames.has(folded) || /(?:signature|credential|token|secret|password)$/.test(folded);
+}
+
 export function isPresigned({ parameters }: SplitPath): boolean {
   return parameters?.some(({ folded }) => signatureNames.has(folded)) ?? false;
 }

@@ -25,6 +25,8 @@ export interface RequestHead {
    * only when asked for.
    */
   readonly metadata: (namespace: string) => unknown;
+  /** One of the `request_attributes` that Envoy sent, as a plain JSON value; undefined where it sent none of that name. */
+  readonly attribute: (name: string) => unknown;
 }
 
 /** All values of one header, in order. `name` is lower case. */

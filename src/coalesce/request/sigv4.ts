@@ -29,3 +29,11 @@ export function readSignature(headers: HeaderList): Signature | 'absent' | 'unce
   if (credentials.length > 1 || moreTokens.length > 0) return 'uncertain';
   return { accessKeyId, region, service, sessionToken };
 }
+
+/** Does a signature cover this header, so that nobody may change it? `name` is lower case. */
+export function coversHeader(headers: HeaderList, name: string): boolean {
+  return headerValues(headers, 'authorization').some((value) => {
+    const [, list = ''] = /SignedHeaders=([^,\s]*)/i.exec(value) ?? [];
+    return list.toLowerCase().split(';').includes(name);
+  });
+}

@@ -18,6 +18,8 @@ export type Tenant = string & { readonly brand: 'Tenant' };
 
 export interface Tenancy {
   readonly tenant: Tenant;
+  /** Which of the policy's sources named it. */
+  readonly source: TenantSource | 'anonymous';
   /** The tenant holds who signed the request, so that the signature itself need not be in the key. */
   readonly isSigned: boolean;
 }
@@ -29,22 +31,17 @@ type Finding = { readonly kind: 'value'; readonly value: Part; readonly isSigned
 export function tenantOf(head: RequestHead, policy: Policy, secret: Uint8Array): Tenancy | null {
   // A presigned URL is a credential for one caller, whoever else is named.
   if (isPresigned(splitPath(head.path))) return null;
-  const finding = firstFinding(head, policy.tenant.from);
-  if (finding === 'uncertain') return null;
-  if (finding !== 'absent') return tenancy(secret, finding.value, finding.isSigned);
-  return policy.tenant.anonymous === 'share' ? tenancy(secret, ['anonymous'], false) : null;
-}
-
-function tenancy(secret: Uint8Array, value: Part, isSigned: boolean): Tenancy {
-  return { tenant: digest(secret, { label: 'tenant', parts: [value] }) as Tenant, isSigned };
-}
-
-function firstFinding(head: RequestHead, sources: readonly TenantSource[]): Finding {
-  for (const source of sources) {
+  for (const source of policy.tenant.from) {
     const finding = find(head, source);
-    if (finding !== 'absent') return finding;
+    if (finding === 'uncertain') return null;
+    if (finding !== 'absent') return { tenant: digestOf(secret, finding.value), source, isSigned: finding.isSigned };
   }
-  return 'absent';
+  if (policy.tenant.anonymous === 'bypass') return null;
+  return { tenant: digestOf(secret, ['anonymous']), source: 'anonymous', isSigned: false };
+}
+
+function digestOf(secret: Uint8Array, value: Part): Tenant {
+  return digest(secret, { label: 'tenant', parts: [value] }) as Tenant;
 }
 
 function find(head: RequestHead, source: TenantSource): Finding {
@@ -55,6 +52,8 @@ function find(head: RequestHead, source: TenantSource): Finding {
       return fromQuery(head, source.name);
     case 'metadata':
       return fromMetadata(head, source.namespace, source.path);
+    case 'attribute':
+      return fromAttribute(head, source.name);
     case 'sigv4':
       return fromSignature(head);
     case 'all':
@@ -89,6 +88,12 @@ function fromMetadata(head: RequestHead, namespace: string, path: readonly strin
   }
   if (value === undefined || value === null) return 'absent';
   return typeof value === 'string' && value !== '' ? found(['metadata', namespace, path, value]) : 'uncertain';
+}
+
+function fromAttribute(head: RequestHead, name: string): Finding {
+  const value = head.attribute(name);
+  if (value === undefined || value === null) return 'absent';
+  return typeof value === 'string' && value !== '' ? found(['attribute', name, value]) : 'uncertain';
 }
 
 function fromSignature(head: RequestHead): Finding {

@@ -1,5 +1,6 @@
 /** How a flight's answer is recorded: head, bytes, end, or the break. Each step wakes those who wait for it. */
 
+import { AnswerEdges } from '../answer/edges.ts';
 import { EventCounter } from '../flight/event-counter.ts';
 import { ReplayBuffer } from '../flight/replay-buffer.ts';
 import { headerValues, type HeaderList } from '../request/head.ts';
@@ -7,6 +8,7 @@ import type { Answer, AnswerHead, Flight, FlightId } from '../flight/flight.ts';
 import { conclude, dropRequest, settle, type Board } from './board.ts';
 import { breakOff } from './giving-up.ts';
 import { holdLimits } from './pacing.ts';
+import { tellTokensSaved } from './tokens-saved.ts';
 
 /** The head of the answer came. `endOfStream`: nothing follows it. Ignored where the flight does not wait for one. */
 export function answerBegan(
@@ -18,10 +20,12 @@ export function answerBegan(
   if (flight?.state.phase !== 'calling') return;
   const { startedAt, leader } = flight.state;
   const { head, now } = came;
+  const streamsEvents = isEventStream(head);
   const answer: Answer = {
     head,
     buffer: new ReplayBuffer(),
-    events: isEventStream(head) ? new EventCounter() : null,
+    events: streamsEvents ? new EventCounter() : null,
+    edges: streamsEvents && flight.usage.stream !== null ? new AnswerEdges() : null,
     calledAt: startedAt,
     firstByteAt: now,
     lastByteAt: now,
@@ -58,6 +62,7 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
   const { answer } = flight.state;
   answer.buffer.append(came.bytes);
   answer.events?.push(came.bytes);
+  answer.edges?.push(came.bytes);
   answer.lastByteAt = came.now;
   board.replayBytes += came.bytes.length;
   holdLimits(board, flight, { answer, now: came.now });
@@ -88,6 +93,7 @@ function land(board: Board, flight: Flight, came: { trailers: HeaderList | null;
   board.deadlines.remove(flight);
   board.effects.push({ kind: 'answerCompleted', afterMs: came.now - startedAt });
   const failed = Number(answer.head.status) >= 400;
+  if (!failed) tellTokensSaved(board, flight, answer);
   conclude(board, flight, { ending: failed ? 'failed_status' : 'landed', now: came.now });
   wakeAboard(board, flight);
   settle(board, flight, came.now);

@@ -6,6 +6,7 @@ import type { ErrorShape } from '../profiles/profile.ts';
 import type { CancellationRole, FlightEnding } from '../flight/endings.ts';
 import type { CallRequest, ExchangeId, FlightId, Leg, RefusalReason, ReleaseReason } from '../flight/flight.ts';
 import type { ShedReason } from '../request/outcomes.ts';
+import type { Comparison } from '../shadow/comparison.ts';
 
 /** An answer of our own, in the shape of the provider's errors. */
 export interface OwnAnswer {
@@ -61,6 +62,10 @@ export type Fact =
   | { readonly kind: 'callerLeft'; readonly role: CancellationRole }
   | { readonly kind: 'shed'; readonly reason: ShedReason }
   | { readonly kind: 'wouldHit' }
+  /** Under shadow, of two answers that would have been one. */
+  | { readonly kind: 'compared'; readonly comparison: Comparison }
+  /** What the followers of a flight that landed did not cost. */
+  | { readonly kind: 'tokensSaved'; readonly prompt: number; readonly completion: number }
   | { readonly kind: 'flightEnded'; readonly report: FlightReport };
 
 export type Effect = Command | Fact;

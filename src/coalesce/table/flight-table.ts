@@ -12,8 +12,7 @@ import {
   type Leg,
 } from '../flight/flight.ts';
 import type { HeaderList } from '../request/head.ts';
-import type { Key } from '../key/key.ts';
-import type { Tenant } from '../request/tenant.ts';
+import { ShadowTable, type ShadowArrival, type Would } from '../shadow/shadow-table.ts';
 import { answerBegan, answerBroke, answerEnded, answerGrew } from './answering.ts';
 import { createBoard, type Board, type Names, type TableLimits } from './board.ts';
 import { pull, type Delivery } from './delivering.ts';
@@ -22,7 +21,6 @@ import { expire } from './expiring.ts';
 import { callerLeft, decide, redeem, type Arrival, type Decision, type Redemption } from './joining.ts';
 import { breakOff } from './giving-up.ts';
 import { admitQueued, leaderLeft } from './launching.ts';
-import { ShadowTable } from './shadow-table.ts';
 
 /** What is held now. `waiters`: callers beyond the first of each flight. */
 export interface Totals {
@@ -50,7 +48,12 @@ export class FlightTable {
 
   constructor(options: { leg: Leg; limits: TableLimits; names: Names }) {
     this.#board = createBoard(options);
-    this.#shadow = new ShadowTable(options.limits.maxFlights);
+    this.#shadow = new ShadowTable({
+      maxFlights: options.limits.maxFlights,
+      maxBytes: options.limits.maxReplayBytesTotal,
+      name: options.names.flight,
+      tell: (comparison) => this.#board.effects.push({ kind: 'compared', comparison }),
+    });
   }
 
   get leg(): Leg {
@@ -58,6 +61,7 @@ export class FlightTable {
   }
 
   decide(arrival: Arrival, now: number): Decision {
+    this.#shadow.end(arrival.exchange);
     const decision = decide(this.#board, arrival, now);
     admitQueued(this.#board, now);
     return decision;
@@ -100,11 +104,33 @@ export class FlightTable {
     return pull(this.#board, exchange, now);
   }
 
-  /** Counts what an exchange under shadow would have been; `exchangeEnded` ends a would-be flight. */
-  shadow(exchange: ExchangeId, name: { tenant: Tenant; key: Key }): 'leader' | 'follower' {
-    const would = this.#shadow.begin(exchange, name);
-    if (would === 'follower') this.#board.effects.push({ kind: 'wouldHit' });
+  /**
+   * Whether the head of the answer is to be asked for, in case the exchange comes under shadow and is compared. `chance` is
+   * random, from 0 up to, but not including, 1. `exchangeEnded` ends what begins here.
+   */
+  drawForComparison(exchange: ExchangeId, draw: { compare: number; chance: number }): boolean {
+    return this.#shadow.draw(exchange, draw);
+  }
+
+  /** What an exchange under shadow would have been; `exchangeEnded` ends a would-be flight. */
+  shadow(arrival: ShadowArrival): Would {
+    const would = this.#shadow.begin(arrival);
+    if (would.role === 'follower') this.#board.effects.push({ kind: 'wouldHit' });
     return would;
+  }
+
+  /** The answer of an exchange that is compared. */
+  specimenBegan(exchange: ExchangeId, head: AnswerHead): void {
+    this.#shadow.specimenBegan(exchange, head);
+  }
+
+  /** `bytes` is given away. */
+  specimenGrew(exchange: ExchangeId, bytes: Uint8Array): void {
+    this.#shadow.specimenGrew(exchange, bytes);
+  }
+
+  specimenEnded(exchange: ExchangeId): void {
+    this.#shadow.specimenEnded(exchange);
   }
 
   /** When `expire` has something to do next, in the time of `now`; null where nothing is due ever. */
@@ -136,7 +162,12 @@ export class FlightTable {
     const { flights, replayBytes, admission } = this.#board;
     let waiters = 0;
     for (const flight of flights.values()) waiters += waitersOf(flight);
-    return { flights: flights.size + this.#shadow.size, waiters, replayBytes, queue: admission.queueLength };
+    return {
+      flights: flights.size + this.#shadow.size,
+      waiters,
+      replayBytes: replayBytes + this.#shadow.heldBytes,
+      queue: admission.queueLength,
+    };
   }
 
   lines(now: number): FlightLine[] {

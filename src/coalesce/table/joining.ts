@@ -14,7 +14,7 @@ import {
   type Ticket,
 } from '../flight/flight.ts';
 import type { Key } from '../key/key.ts';
-import type { ErrorShape } from '../profiles/profile.ts';
+import type { ErrorShape, Usage } from '../profiles/profile.ts';
 import type { ShedReason } from '../request/outcomes.ts';
 import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
@@ -31,6 +31,7 @@ export interface Arrival {
   readonly policy: Policy;
   readonly model: string;
   readonly errorShape: ErrorShape;
+  readonly usage: Usage;
   readonly rawDigest: string;
   /** Digest of what identifies this exchange to deliver. */
   readonly binding: string;
@@ -128,6 +129,7 @@ function newFlight(board: Board, arrival: Arrival, now: number): Flight {
     policy: arrival.policy,
     model: arrival.model,
     errorShape: arrival.errorShape,
+    usage: arrival.usage,
     begunAt: now,
     rawDigest: arrival.rawDigest,
     request: board.leg === 'detached' ? arrival.request : null,
@@ -144,7 +146,13 @@ function newFlight(board: Board, arrival: Arrival, now: number): Flight {
 
 export type Redemption =
   /** The exchange waits; effects say when it gets something. */
-  | { readonly kind: 'aboard'; readonly flight: FlightId; readonly role: Caller['role']; readonly waitMs: number }
+  | {
+      readonly kind: 'aboard';
+      readonly flight: FlightId;
+      readonly role: Caller['role'];
+      readonly policy: string;
+      readonly waitMs: number;
+    }
   /** Unknown, used, expired, or made for another exchange. */
   | { readonly kind: 'unknown' };
 
@@ -167,7 +175,8 @@ export function redeem(
   else if (phase === 'releasing' || phase === 'refusing') letGo(board, flight, now);
   else if (phase === 'answering' || phase === 'landed')
     board.effects.push({ kind: 'wake', exchange: presented.exchange });
-  return { kind: 'aboard', flight: flight.id, role: caller.role, waitMs: Math.max(0, waitUntil - now) };
+  const { id, policy } = flight;
+  return { kind: 'aboard', flight: id, role: caller.role, policy: policy.name, waitMs: Math.max(0, waitUntil - now) };
 }
 
 /** A caller in deliver is gone: its client hung up, or its stream broke. */

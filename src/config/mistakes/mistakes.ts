@@ -4,8 +4,8 @@
  */
 import type { z } from 'zod';
 
-import { unsupportedKeys } from '../definition.ts';
 import { nearestKey } from './keys.ts';
+import { unsupportedKeys } from './unsupported-keys.ts';
 import { shown } from '../values/scalars.ts';
 
 /** One mistake, at its place in a file. */
@@ -43,21 +43,23 @@ export function printPath(path: KeyPath): string {
   }, '');
 }
 
-/** A path without list indexes, as `knownKeys` has it. */
+/** A path without list indexes, and with `*` for the name of a policy, as `knownKeys` has it. */
 export function dottedPath(path: KeyPath): string {
-  return path.filter((step) => typeof step === 'string').join('.');
+  const [first, second, ...rest] = path.filter((step) => typeof step === 'string');
+  const named = first === 'policies' && second !== undefined ? [first, '*', ...rest] : [first, second, ...rest];
+  return named.filter((step) => step !== undefined).join('.');
 }
 
-/** One finding per mistake that zod found; `known` are the keys that there are. */
-export function findingsOf(issues: readonly z.core.$ZodIssue[], known: readonly string[]): Finding[] {
+/** One finding per mistake that zod found; `known` are the keys that there are, `at` is where the value stands. */
+export function findingsOf(issues: readonly z.core.$ZodIssue[], known: readonly string[], at: KeyPath = []): Finding[] {
   const withUnknownKeys = new Set(
     issues.filter((issue) => issue.code === 'unrecognized_keys').map((issue) => JSON.stringify(issue.path)),
   );
   return issues.flatMap((issue) => {
-    const path = issue.path.filter((step) => typeof step !== 'symbol');
+    const path = [...at, ...issue.path.filter((step) => typeof step !== 'symbol')];
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey([...path, key], known));
     // What an object lacks is moot while one of its keys may be a mistyped one.
-    if (issue.code === 'custom' && withUnknownKeys.has(JSON.stringify(path))) return [];
+    if (issue.code === 'custom' && withUnknownKeys.has(JSON.stringify(issue.path))) return [];
     return [{ path, message: messageOf(issue), onKey: false }];
   });
 }
@@ -65,8 +67,11 @@ export function findingsOf(issues: readonly z.core.$ZodIssue[], known: readonly 
 function unknownKey(path: KeyPath, known: readonly string[]): Finding {
   const key = dottedPath(path);
   if (unsupportedKeys.has(key)) return { path, message: 'not supported by this version, remove it', onKey: true };
-  const nearest = nearestKey(key, known);
-  const hint = nearest === null ? '' : `, the nearest known key is ${nearest}`;
+  const name = String(path[1]);
+  if (path[0] === 'policies' && known.includes(key.slice('policies.*.'.length)))
+    return { path, message: 'belongs at the top of the file, not in a policy', onKey: true };
+  const nearest = nearestKey(key, known)?.replace('policies.*', `policies.${name}`);
+  const hint = nearest === undefined ? '' : `, the nearest known key is ${nearest}`;
   return { path, message: `unknown key${hint}`, onKey: true };
 }
 

@@ -37,6 +37,16 @@ export function count({ least = 0, most = 1_000_000_000 }: Range = {}): z.ZodTyp
   });
 }
 
+/** From 0 to 100, not only whole numbers. */
+export function percentage(): z.ZodType<number> {
+  return scalar('a number from 0 to 100', (value) => (typeof value === 'number' ? within(value, 0, 100) : null));
+}
+
+/** From 0 to 1. */
+export function share(): z.ZodType<number> {
+  return scalar('a number from 0 to 1', (value) => (typeof value === 'number' ? within(value, 0, 1) : null));
+}
+
 /** One word of a closed list. */
 export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodType<Word> {
   return scalar(`one of ${words.join(', ')}`, (value) => words.find((word) => word === value) ?? null);

@@ -41,6 +41,8 @@ function canArrive(source: TenantSource, arrivals: Arrivals): boolean {
     case 'query':
     case 'sigv4':
       return true;
+    case 'attribute':
+      return textsOf(at(arrivals.decide.filter.config, 'request_attributes')).includes(source.name);
     case 'all':
       return source.sources.every((one) => canArrive(one, arrivals));
     case 'metadata':

@@ -4,21 +4,26 @@
  */
 
 import type { Buffer } from 'node:buffer';
+import { NameTable } from './name-table.ts';
 import { decodeString } from './string.ts';
 
 /** Position of a value (or of a member's name, which is a string) on the tape. */
 export type JsonNode = number;
 
-/** What a node is. Strings with escapes are a kind of their own, because the others can be taken as they stand. */
+/**
+ * What a node is. Strings differ in how they are written: plain ones have no escapes, canonical ones have each in its one
+ * canonical spelling, escaped ones have others.
+ */
 export const kinds = {
   null: 0,
   true: 1,
   false: 2,
   number: 3,
   plainString: 4,
-  escapedString: 5,
-  array: 6,
-  object: 7,
+  canonicalString: 5,
+  escapedString: 6,
+  array: 7,
+  object: 8,
 } as const;
 export type JsonKind = (typeof kinds)[keyof typeof kinds];
 
@@ -37,10 +42,12 @@ export class JsonDocument {
   readonly root: JsonNode = 0;
   readonly bytes: Buffer;
   private readonly tape: Int32Array;
+  private readonly names: NameTable;
 
   constructor(bytes: Buffer, tape: Int32Array) {
     this.bytes = bytes;
     this.tape = tape;
+    this.names = new NameTable(bytes);
   }
 
   kind(node: JsonNode): JsonKind {
@@ -49,7 +56,7 @@ export class JsonDocument {
 
   isString(node: JsonNode): boolean {
     const kind = this.kind(node);
-    return kind === kinds.plainString || kind === kinds.escapedString;
+    return kind >= kinds.plainString && kind <= kinds.escapedString;
   }
 
   start(node: JsonNode): number {
@@ -75,6 +82,12 @@ export class JsonDocument {
     const isPlain = this.kind(node) === kinds.plainString;
     if (isPlain) return this.bytes.toString('utf8', this.start(node), this.end(node));
     return decodeString(this.bytes, this.start(node), this.end(node));
+  }
+
+  /** As `text`, for strings that are likely to be said again. */
+  name(node: JsonNode): string {
+    const isPlain = this.kind(node) === kinds.plainString;
+    return isPlain ? this.names.text(this.start(node), this.end(node)) : this.text(node);
   }
 
   /** An array's items, in order. */

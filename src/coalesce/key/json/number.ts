@@ -10,6 +10,9 @@ const MAX_LEXEME_CHARS = 64;
 const MAX_EXPONENT = 308;
 const MIN_EXPONENT = -324;
 
+/** With its letter, an exponent of this many characters has two digits at most: it cannot leave the range. */
+const NEAR_EXPONENT_CHARS = 3;
+
 const MINUS = 0x2d;
 const PLUS = 0x2b;
 const DOT = 0x2e;
@@ -31,7 +34,8 @@ export function scanNumber(bytes: Buffer, start: number): number {
   const isExponent = bytes[fraction] === 0x65 || bytes[fraction] === 0x45;
   const end = isExponent ? scanExponent(bytes, fraction + 1) : fraction;
   if (end === -1 || end - start > MAX_LEXEME_CHARS) return -1;
-  return isExponent && !isInRange(bytes.toString('latin1', start, end)) ? -1 : end;
+  const isFar = isExponent && end - fraction > NEAR_EXPONENT_CHARS;
+  return isFar && !isInRange(bytes.toString('latin1', start, end)) ? -1 : end;
 }
 
 /** One spelling for all lexemes of the same exact value; the sign of zero is kept. `lexeme` is a number that was read. */
@@ -56,7 +60,7 @@ function readDecimal(lexeme: string): Decimal {
   return { negative, digits, exponent: Number(power) - fraction.length + significant.length - digits.length };
 }
 
-/** Only a lexeme with an exponent can leave the range: 64 characters without one stay well inside. */
+/** Only a lexeme with a long exponent can leave the range: 64 characters without one stay well inside. */
 function isInRange(lexeme: string): boolean {
   const { digits, exponent } = readDecimal(lexeme);
   if (digits === '') return true;

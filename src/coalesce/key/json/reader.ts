@@ -7,7 +7,7 @@ import { Buffer, isUtf8 } from 'node:buffer';
 import { JsonDocument, kinds, SLOTS_PER_NODE, type JsonKind, type JsonNode } from './document.ts';
 import { hasDuplicateNames } from './duplicate-names.ts';
 import { scanNumber } from './number.ts';
-import { scanString } from './string.ts';
+import { scanCanonical, scanPlain, scanString } from './string.ts';
 
 /** Why a text is not read. */
 export type JsonRefusal =
@@ -19,6 +19,10 @@ export type JsonReading =
 
 /** Containers within containers, the root included. */
 const MAX_DEPTH = 128;
+
+/** The tape begins with room for a node in every 32 bytes, and grows. */
+const FEWEST_NODES = 32;
+const BYTES_PER_NODE_LOG2 = 5;
 
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
@@ -43,7 +47,7 @@ export function readJson(bytes: Uint8Array): JsonReading {
 class Reader {
   private readonly bytes: Buffer;
   private position = 0;
-  private tape: Int32Array = new Int32Array(256 * SLOTS_PER_NODE);
+  private tape: Int32Array;
   private document: JsonDocument;
   private nodes = 0;
   /** The containers that are open, outermost first. */
@@ -52,6 +56,7 @@ class Reader {
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
+    this.tape = new Int32Array(Math.max(FEWEST_NODES, bytes.length >> BYTES_PER_NODE_LOG2) * SLOTS_PER_NODE);
     this.document = new JsonDocument(bytes, this.tape);
   }
 
@@ -121,11 +126,19 @@ class Reader {
   }
 
   private readString(): boolean {
+    const { bytes } = this;
     const start = this.position + 1;
-    const scanned = scanString(this.bytes, start);
-    if (scanned === null) return this.refuse('bad_string');
-    this.push(scanned.hasEscapes ? kinds.escapedString : kinds.plainString, start, scanned.end);
-    this.position = scanned.end + 1;
+    const plainEnd = scanPlain(bytes, start);
+    if (bytes[plainEnd] === QUOTE) return this.endString(kinds.plainString, start, plainEnd);
+    const canonicalEnd = scanCanonical(bytes, plainEnd);
+    if (bytes[canonicalEnd] === QUOTE) return this.endString(kinds.canonicalString, start, canonicalEnd);
+    const end = scanString(bytes, canonicalEnd);
+    return end === -1 ? this.refuse('bad_string') : this.endString(kinds.escapedString, start, end);
+  }
+
+  private endString(kind: JsonKind, start: number, end: number): true {
+    this.push(kind, start, end);
+    this.position = end + 1;
     return true;
   }
 

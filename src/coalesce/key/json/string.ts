@@ -6,12 +6,6 @@
 import type { Buffer } from 'node:buffer';
 import type { ByteSink } from './byte-sink.ts';
 
-export interface ScannedString {
-  /** Offset of the closing quote. */
-  readonly end: number;
-  readonly hasEscapes: boolean;
-}
-
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SOLIDUS = 0x2f;
@@ -34,6 +28,11 @@ const shortEscapes: ReadonlyMap<number, number> = new Map([
   [0x74, 0x09],
 ]);
 
+/** 1 for the letters of canonical escapes: of the short ones, all but the solidus. */
+const isCanonicalLetter: Uint8Array = Uint8Array.from({ length: 256 }, (_, letter) =>
+  shortEscapes.has(letter) && letter !== SOLIDUS ? 1 : 0,
+);
+
 /** Characters that must be escaped → their canonical escape. */
 const canonicalEscapes: ReadonlyMap<number, string> = new Map([
   ...Array.from({ length: 0x20 }, (_, code): [number, string] => [code, `\\u00${code.toString(16).padStart(2, '0')}`]),
@@ -43,23 +42,29 @@ const canonicalEscapes: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Offset of the first byte at or after `start` that is not plain text; the end of the bytes where all are. */
-function scanPlain(bytes: Buffer, start: number): number {
+export function scanPlain(bytes: Buffer, start: number): number {
   let position = start;
   while (position < bytes.length && endsRun[bytes[position] ?? 0] === 0) position += 1;
   return position;
 }
 
-/** The string whose first byte after the quote is at `start`; null where it is broken or says no Unicode text. */
-export function scanString(bytes: Buffer, start: number): ScannedString | null {
-  let hasEscapes = false;
+/** As `scanPlain`, for the first byte that is neither plain text nor an escape in its canonical spelling. */
+export function scanCanonical(bytes: Buffer, start: number): number {
+  let position = scanPlain(bytes, start);
+  while (bytes[position] === BACKSLASH && isCanonicalLetter[bytes[position + 1] ?? 0] === 1)
+    position = scanPlain(bytes, position + 2);
+  return position;
+}
+
+/** Offset of the closing quote of the string whose first byte is at `start`; -1 where it is broken or says no Unicode text. */
+export function scanString(bytes: Buffer, start: number): number {
   let position = scanPlain(bytes, start);
   while (bytes[position] === BACKSLASH) {
     const next = scanEscape(bytes, position);
-    if (next === -1) return null;
-    hasEscapes = true;
+    if (next === -1) return -1;
     position = scanPlain(bytes, next);
   }
-  return bytes[position] === QUOTE ? { end: position, hasEscapes } : null;
+  return bytes[position] === QUOTE ? position : -1;
 }
 
 /** The text of a scanned string. */
@@ -78,23 +83,17 @@ export function decodeString(bytes: Buffer, start: number, end: number): string 
 /** Writes what stands between the quotes: raw UTF-8, and escapes only where JSON demands them, each in one spelling. */
 export function writeString(sink: ByteSink, bytes: Buffer, { start, end }: { start: number; end: number }): void {
   let position = start;
-  for (;;) {
-    const run = Math.min(scanPlain(bytes, position), end);
-    sink.copy(bytes, position, run);
+  while (position < end) {
+    const run = scanCanonical(bytes, position);
+    sink.copy(position, run);
     if (run === end) return;
+    sink.text(spellCodePoint(codePointAt(bytes, run)));
     position = run + escapeLength(bytes, run);
-    if (isCanonicalEscape(bytes[run + 1])) sink.copy(bytes, run, position);
-    else writeCodePoint(sink, codePointAt(bytes, run));
   }
 }
 
-/** Every short escape but the solidus's is the canonical one for its character. */
-function isCanonicalEscape(letter: number | undefined): boolean {
-  return letter !== LOWER_U && letter !== SOLIDUS;
-}
-
-function writeCodePoint(sink: ByteSink, code: number): void {
-  sink.text(canonicalEscapes.get(code) ?? String.fromCodePoint(code));
+function spellCodePoint(code: number): string {
+  return canonicalEscapes.get(code) ?? String.fromCodePoint(code);
 }
 
 /** Offset after the escape at `start`; -1 where it is none, or one half of a surrogate pair. */
