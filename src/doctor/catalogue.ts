@@ -11,6 +11,8 @@ export const findingIds = [
   'filter_between',
   'failing_closed',
   'mode_override_off',
+  'answers_ignored',
+  'headers_withheld',
   'processing_mode',
   'message_timeout_short',
   'max_message_timeout_short',
@@ -82,6 +84,14 @@ export const catalogue: Readonly<Record<FindingId, Entry>> = {
   mode_override_off: error(
     'Envoy ignores that the processor asks for bodies and answers: nothing is shared, and a promoted caller is not followed.',
     'allow_mode_override: true',
+  ),
+  answers_ignored: error(
+    'Envoy does not do what the processor answers: nothing is shared, nobody is shed.',
+    'remove observability_mode and disable_immediate_response',
+  ),
+  headers_withheld: error(
+    'Headers that the processor does not see are not in the key: requests that differ in them share one answer.',
+    'remove forward_rules from coalesce.decide',
   ),
   processing_mode: error(
     'Bodies and responses are asked for per request. Asked for statically they change requests that are bypassed (413, chunked uploads) or hold each response up.',

@@ -108,6 +108,16 @@ const filters: readonly DoctorCase[] = [
     (filter) => [...filter, 'allow_mode_override'],
     (path) => setting('mode_override_off', path, false),
   ),
+  setting('mode_override_off', [...decide, 'allowed_override_modes'], [{ request_body_mode: 'BUFFERED' }]),
+  ...['observability_mode', 'disable_immediate_response'].flatMap((field) => {
+    return both(
+      (filter) => [...filter, field],
+      (path) => setting('answers_ignored', path, true),
+    );
+  }),
+  setting('headers_withheld', [...decide, 'forward_rules'], {
+    disallowed_headers: { patterns: [{ exact: 'x-tier' }] },
+  }),
   ...both(
     (filter) => [...filter, 'processing_mode', 'request_body_mode'],
     (path) => setting('processing_mode', path, 'BUFFERED'),

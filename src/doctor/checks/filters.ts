@@ -5,7 +5,7 @@ import { filtersOf, type Chain, type OurFilter } from '../chain.ts';
 import type { Expectations } from '../expectations.ts';
 import { found, type Finding } from '../finding.ts';
 import { markOf, ownNamespace } from '../http-filter.ts';
-import { at, durationOf, firstSet, isSet, isTrueAt, textAt, textsOf, type Node } from '../node.ts';
+import { at, durationOf, firstSet, isSet, isTrueAt, items, textAt, textsOf, type Node } from '../node.ts';
 
 const leastMessageTimeoutMs = 1000;
 const defaultMessageTimeoutMs = 200;
@@ -30,12 +30,22 @@ export function checkFilters(chain: Chain, expected: Expectations): Finding[] {
   ]);
 }
 
-function openness({ filter: { config } }: OurFilter): Finding[] {
+function openness({ filter: { config }, role }: OurFilter): Finding[] {
   const findings: Finding[] = [];
   if (!isTrueAt(config, 'failure_mode_allow')) findings.push(found('failing_closed', at(config, 'failure_mode_allow')));
-  if (!isTrueAt(config, 'allow_mode_override'))
-    findings.push(found('mode_override_off', at(config, 'allow_mode_override')));
-  return findings;
+  const ignored = ['observability_mode', 'disable_immediate_response'].filter((field) => isTrueAt(config, field));
+  findings.push(...ignored.map((field) => found('answers_ignored', at(config, field), `remove ${field}`)));
+  const rules = at(config, 'forward_rules');
+  if (role === 'decide' && isSet(rules)) findings.push(found('headers_withheld', rules));
+  return [...findings, ...overrides(config)];
+}
+
+/** With a list of allowed modes, Envoy takes only an override that equals one of them. */
+function overrides(config: Node): Finding[] {
+  const allow = at(config, 'allow_mode_override');
+  if (allow.value !== true) return [found('mode_override_off', allow)];
+  const list = at(config, 'allowed_override_modes');
+  return items(list).length === 0 ? [] : [found('mode_override_off', list, 'remove allowed_override_modes')];
 }
 
 function processingMode({ filter: { config } }: OurFilter): Finding[] {
