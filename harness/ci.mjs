@@ -1,14 +1,22 @@
 /**
- * Everything that has to hold, in order: the gate, the tests, the tests on each other Envoy, the fuzzer. Its last line is
- * `N passed, N failed`; the gate and the fuzzer count as one each. Run by .ci/run, after prepare.mjs.
+ * Everything that has to hold, in order: the gate, the alerts, the tests, the tests on each other Envoy, the fuzzer. Its last
+ * line is `N passed, N failed`; the gate and the fuzzer count as one each, and so does each step of promtool. Run by .ci/run,
+ * after prepare.mjs.
  */
 import { spawnSync } from 'node:child_process';
 import { sum, runTests } from './test-run.mjs';
+import { checkRules } from './prometheus.mjs';
 import { runOnAllEnvoys } from './envoys.mjs';
 
 const FUZZ_SECONDS = '60';
 
-const runs = [step('harness/check.mjs'), runTests({}), runOnAllEnvoys(), step('.build/harness/fuzz.js', FUZZ_SECONDS)];
+const runs = [
+  step('harness/check.mjs'),
+  checkRules(),
+  runTests({}),
+  runOnAllEnvoys(),
+  step('.build/harness/fuzz.js', FUZZ_SECONDS),
+];
 const { passed, failed } = sum(runs);
 // A run without tests proves nothing.
 const missing = runs.filter((run) => run.passed + run.failed === 0).length;

@@ -23,6 +23,8 @@ export type MockOptions = {
   readonly onCall?: (call: MockCall) => void;
   /** Where to listen; a free port by default. */
   readonly port?: number;
+  /** The loopback address by default. */
+  readonly host?: string;
 };
 
 export type MockLlm = {
@@ -40,7 +42,7 @@ export type MockLlm = {
   close(): Promise<void>;
 };
 
-/** Starts a mock LLM on the loopback address. */
+/** Starts a mock LLM, on the loopback address unless told otherwise. */
 export async function startMockLlm(options: MockOptions = {}): Promise<MockLlm> {
   const log = new CallLog();
   const mock = new Answering(log, options);
@@ -50,7 +52,7 @@ export async function startMockLlm(options: MockOptions = {}): Promise<MockLlm> 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => mock.upgrade(request, socket, head));
   // A peer that breaks its connection is part of many a test.
   server.on('clientError', (_error, socket) => socket.destroy());
-  const port = await listen(server, options.port ?? 0);
+  const port = await listen(server, { port: options.port ?? 0, host: options.host ?? '127.0.0.1' });
   return {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -129,10 +131,10 @@ class Answering {
   }
 }
 
-async function listen(server: Server, port: number): Promise<number> {
+async function listen(server: Server, { port, host }: { port: number; host: string }): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', 4096, resolve);
+    server.listen(port, host, 4096, resolve);
   });
   return (server.address() as AddressInfo).port;
 }

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 
 import { check } from './cli/check.ts';
 import { exitCodes, parseCommandLine, usage } from './cli/command-line.ts';
+import { doctor } from './cli/doctor.ts';
 import { explain } from './cli/explain.ts';
 import type { Config } from './config/definition.ts';
 import { printMistake } from './config/mistakes/mistakes.ts';
@@ -15,7 +16,16 @@ import { startService } from './server/serve.ts';
 
 const FLUSH_LIMIT_MS = 1_000;
 
+const ADMIN_LIMIT_MS = 10_000;
+
 const readFile = (path: string): Buffer => readFileSync(path);
+
+/** The body of a page of Envoy's admin. */
+async function readUrl(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(ADMIN_LIMIT_MS) });
+  if (!response.ok) throw new Error(`answered ${response.status}`);
+  return response.text();
+}
 
 await run(process.argv.slice(2));
 
@@ -26,6 +36,10 @@ async function run(argv: readonly string[]): Promise<void> {
       return serve(command.config);
     case 'check': {
       const result = check(command.config, readFile);
+      return leave(result.exitCode, result);
+    }
+    case 'doctor': {
+      const result = await doctor(command, { readFile, readUrl });
       return leave(result.exitCode, result);
     }
     case 'explain': {

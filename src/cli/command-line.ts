@@ -6,6 +6,14 @@ export type CommandLine =
   | { readonly kind: 'serve'; readonly config: string | null }
   | { readonly kind: 'check'; readonly config: string | null }
   | {
+      readonly kind: 'doctor';
+      readonly config: string | null;
+      /** Envoy's configuration: a file, or the admin of a running one. */
+      readonly target:
+        { readonly kind: 'file'; readonly path: string } | { readonly kind: 'admin'; readonly url: string };
+      readonly json: boolean;
+    }
+  | {
       readonly kind: 'explain';
       readonly config: string | null;
       /** A policy's name or text, as Envoy would give it. */
@@ -32,18 +40,22 @@ Commands:
                           say of requests (files, or stdin) whether they are shared, and what their key is made of;
                           of two, what differs. REQUEST: HTTP as text, a HAR, or JSON {method, path, headers, body |
                           body_base64, metadata?, attributes?}, a list or lines of those
+  doctor [--config FILE] --envoy FILE | --admin URL [--json]
+                          say what in an Envoy configuration, or a running Envoy, would break coalescing
 
 Options:
   --config FILE           YAML or JSON; without it every key has its default
   --policy NAME           a policy's name or its text, as Envoy would give it; without it the configuration chooses
-  --json                  one line of JSON for each request
+  --envoy FILE            an Envoy configuration: bootstrap YAML, or what /config_dump printed
+  --admin URL             the admin address of a running Envoy
+  --json                  one line of JSON for each request, or each finding
   --help                  print this text
   --version               print the version
 
-Exit codes: 0 done, 1 mistakes found by check, 64 wrong call, 69 cannot listen, 78 wrong configuration
+Exit codes: 0 done, 1 mistakes found by check or doctor, 64 wrong call, 69 cannot listen, 78 wrong configuration
 `;
 
-const commands = ['serve', 'check', 'explain'] as const;
+const commands = ['serve', 'check', 'explain', 'doctor'] as const;
 
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(argv: readonly string[]): CommandLine {
@@ -53,7 +65,8 @@ export function parseCommandLine(argv: readonly string[]): CommandLine {
   if (first === undefined || first.startsWith('-')) return parseOptions('serve', argv);
   const command = commands.find((candidate) => candidate === first);
   if (command === undefined) return wrong(`there is no command ${quoted(first)}, only ${commands.join(', ')}`);
-  return command === 'explain' ? parseExplain(rest) : parseOptions(command, rest);
+  if (command === 'explain') return parseExplain(rest);
+  return command === 'doctor' ? parseDoctor(rest) : parseOptions(command, rest);
 }
 
 function parseOptions(kind: 'serve' | 'check', words: readonly string[]): CommandLine {
@@ -89,6 +102,36 @@ function parseExplain(words: readonly string[]): CommandLine {
   }
   const [config = null, policy = null] = ['--config', '--policy'].map((name) => values.get(name));
   return { kind: 'explain', config, policy, json, requests };
+}
+
+const doctorValues = { '--config': 'FILE', '--envoy': 'FILE', '--admin': 'URL' } as const;
+
+function parseDoctor(words: readonly string[]): CommandLine {
+  const values = new Map<string, string>();
+  const left = words.filter((word) => word !== '--json');
+  for (let word = left.shift(); word !== undefined; word = left.shift()) {
+    const [name, inlineValue] = splitOnce(word);
+    if (!isDoctorValue(name)) return wrong(`doctor takes no ${quoted(word)}, only ${doctorUsage}`);
+    if (values.has(name)) return wrong(`${name} is given twice`);
+    const value = inlineValue ?? left.shift();
+    if (value === undefined || value === '') return wrong(`${name} needs a ${doctorValues[name]}`);
+    values.set(name, value);
+  }
+  const [config = null, path = null, url = null] = Object.keys(doctorValues).map((name) => values.get(name));
+  if ((path === null) === (url === null)) return wrong('doctor needs one of --envoy FILE and --admin URL');
+  if (url !== null && !isHttpUrl(url)) return wrong(`--admin needs an http URL, not ${quoted(url)}`);
+  const target = path === null ? { kind: 'admin' as const, url: String(url) } : { kind: 'file' as const, path };
+  return { kind: 'doctor', config, target, json: words.includes('--json') };
+}
+
+const doctorUsage = '--config FILE, --envoy FILE, --admin URL and --json';
+
+function isDoctorValue(name: string): name is keyof typeof doctorValues {
+  return Object.hasOwn(doctorValues, name);
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 function splitOnce(word: string): readonly [name: string, value: string | null] {

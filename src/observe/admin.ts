@@ -8,6 +8,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { formatAddress } from '../config/values/address.ts';
 import type { Address } from '../config/values/address.ts';
 import type { MetricsPage } from './metrics.ts';
+import { livePage, livePageHeaders } from './page/document.ts';
 import { removeStaleSocket } from './stale-socket.ts';
 
 /** `GET /flights`. */
@@ -60,6 +61,7 @@ interface Page {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 type PageMaker = (sources: AdminSources) => Page | Promise<Page>;
@@ -74,15 +76,14 @@ const probePages: readonly (readonly [path: string, make: PageMaker])[] = [
   ['/metrics', async ({ metrics }) => ({ status: 200, ...(await metrics()) })],
 ];
 
-const index = `envoy-coalescer
+const livePageAnswer: Page = {
+  status: 200,
+  contentType: 'text/html; charset=utf-8',
+  body: livePage,
+  headers: livePageHeaders,
+};
 
-/flights   what is in flight, as JSON
-/metrics   Prometheus
-/readyz    200, or 503 with the reason
-/healthz   200 while the process answers
-`;
-
-const allPages: typeof probePages = [['/', () => text(200, index)], ['/flights', flightList], ...probePages];
+const allPages: typeof probePages = [['/', () => livePageAnswer], ['/flights', flightList], ...probePages];
 
 /** Listens; rejects where the address cannot be had. A socket file that nobody listens on is replaced. */
 export async function startAdmin({ address, pages, sources }: AdminOptions): Promise<Admin> {
@@ -115,6 +116,7 @@ async function answer({ request, response, makers, sources }: Call): Promise<voi
     'content-length': body.length,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
+    ...page.headers,
     ...(page.status === 405 ? { allow: 'GET, HEAD' } : {}),
   });
   response.end(request.method === 'HEAD' ? undefined : body);

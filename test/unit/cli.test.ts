@@ -31,11 +31,10 @@ describe('the command line', () => {
   });
 
   it.each([
-    [['fly'], 'there is no command "fly", only serve, check, explain'],
+    [['fly'], 'there is no command "fly", only serve, check, explain, doctor'],
     [['explain', '--jsn'], 'explain takes no "--jsn"'],
     [['explain', '--policy'], '--policy needs a NAME'],
     [['explain', '--config', 'a', '--config=b'], '--config is given twice'],
-    [['doctor'], 'there is no command "doctor"'],
     [['serve', 'a.yaml'], 'serve takes no "a.yaml"'],
     [['check', '--confg', 'a'], 'check takes no "--confg"'],
     [['--config'], '--config needs a FILE'],

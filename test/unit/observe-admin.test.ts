@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect, createServer } from 'node:net';
@@ -104,8 +105,21 @@ describe('the admin listener', () => {
     expect(await ask(admin, '/healthz')).toMatchObject({ status: 200 });
   });
 
-  it('names its pages at /', async () => {
-    expect((await ask(await start(), '/')).body).toContain('/flights');
+  it('shows the live page at /, under a policy that allows only what is in it', async () => {
+    const { headers, body } = await ask(await start(), '/');
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    const policy = headers['content-security-policy'];
+    for (const [tag, directive] of [
+      ['script', 'script-src'],
+      ['style', 'style-src'],
+    ] as const) {
+      const [, inner = ''] = new RegExp(`<${tag}>([^]*)</${tag}>`).exec(body) ?? [];
+      const digest = createHash('sha256').update(inner).digest('base64');
+      expect(policy).toContain(`${directive} 'sha256-${digest}';`);
+    }
+    expect(policy).toContain("default-src 'none';");
+    expect(body).not.toMatch(/\b(?:src|href)="(?:https?:)?\/\/|\bon[a-z]+="|\bstyle="|innerHTML|\beval\b/);
+    for (const path of ['flights', 'metrics', 'readyz', 'healthz']) expect(body).toContain(`href="${path}"`);
   });
 
   it('answers HEAD like GET, without the body', async () => {
