@@ -40,6 +40,8 @@ export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): vo
       return compared(fact.comparison, sinks);
     case 'tokensSaved':
       return metrics.countTokensSaved(fact);
+    case 'invariantBroken':
+      return sinks.log.internalError(fact.error);
     case 'flightEnded':
       return flightEnded(fact.report, sinks);
   }

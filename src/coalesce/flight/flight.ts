@@ -149,8 +149,9 @@ export interface Flight {
 
 /** Callers beyond the first that are aboard now. */
 export function waitersOf(flight: Flight): number {
-  const leads = flight.state.phase === 'calling' || flight.state.phase === 'answering';
-  const leader = leads && flight.leg === 'attached' ? 1 : 0;
+  const { phase } = flight.state;
+  const hasLeader = phase === 'calling' || phase === 'answering' || phase === 'landed';
+  const leader = hasLeader && flight.leg === 'attached' ? 1 : 0;
   return Math.max(0, flight.callers.size + leader - 1);
 }
 

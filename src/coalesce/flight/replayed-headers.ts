@@ -62,3 +62,12 @@ function isEnvoys(name: string): boolean {
 function normalise(name: string): string {
   return name.trim().toLowerCase();
 }
+
+/** Trailers tell of the body, which followers share; but as in a head, these tell of the one who made the call. */
+const ownTrailers =
+  /^(set-cookie|.*request-?id|apim-.*|traceparent|cf-ray|.*-organization|.*-project|.*-workspace-id|.*ratelimit.*)$/;
+
+/** The trailers that a follower gets, in order. */
+export function replayedTrailers(trailers: HeaderList): HeaderList {
+  return trailers.filter(([name]) => !ownTrailers.test(name));
+}

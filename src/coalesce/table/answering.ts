@@ -118,7 +118,7 @@ export function answerBroke(board: Board, flightId: FlightId, now: number): void
   const begun = flight.state.phase === 'answering';
   breakOff(board, flight, {
     ending: begun ? 'cut' : 'failed_connect',
-    state: { phase: 'releasing', reason: 'egress_down' },
+    state: { phase: 'releasing', reason: flight.leg === 'detached' ? 'egress_down' : 'limit' },
     now,
   });
 }

@@ -15,7 +15,8 @@ export function nextCallDeadline(board: Board, flight: Flight): number {
     case 'backingOff':
       return Math.min(state.until, orphanUntil);
     case 'answering': {
-      const silentUntil = state.answer.lastByteAt + idleMs;
+      // The silence of a call that is held up for its readers is ours.
+      const silentUntil = state.answer.heldUp ? Infinity : state.answer.lastByteAt + idleMs;
       return Math.min(silentUntil, state.startedAt + totalMs, orphanUntil, keepAliveDueAt(flight));
     }
     case 'boarding':

@@ -1,6 +1,7 @@
 /** What a caller in deliver gets next. It is the shell that asks, when the caller's stream takes more. */
 
 import type { AnswerHead, CallerRole, ExchangeId } from '../flight/flight.ts';
+import { replayedTrailers } from '../flight/replayed-headers.ts';
 import type { HeaderList } from '../request/head.ts';
 import type { Board } from './board.ts';
 import { dropCaller } from './joining.ts';
@@ -58,5 +59,7 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
     return endOfStream ? last({ kind: 'bytes', bytes, endOfStream }) : { kind: 'bytes', bytes, endOfStream };
   }
   if (!ends()) return isOwed ? { kind: 'keepAlive' } : NOTHING;
-  return trailers === null ? last({ kind: 'end' }) : last({ kind: 'trailers', trailers });
+  if (trailers === null) return last({ kind: 'end' });
+  const isOwner = caller.role === 'leader' && caller.flight.leg === 'detached';
+  return last({ kind: 'trailers', trailers: isOwner ? trailers : replayedTrailers(trailers) });
 }

@@ -72,6 +72,8 @@ export type Fact =
   | { readonly kind: 'compared'; readonly comparison: Comparison }
   /** What the followers of a flight that landed did not cost. */
   | { readonly kind: 'tokensSaved'; readonly prompt: number; readonly completion: number }
-  | { readonly kind: 'flightEnded'; readonly report: FlightReport };
+  | { readonly kind: 'flightEnded'; readonly report: FlightReport }
+  /** A bug; what it came up in was ended. */
+  | { readonly kind: 'invariantBroken'; readonly error: unknown };
 
 export type Effect = Command | Fact;

@@ -2,18 +2,40 @@
 
 import type { Caller, Flight } from '../flight/flight.ts';
 import { conclude, settle, type Board } from './board.ts';
+import type { NegativeEntry } from './negative-cache.ts';
 import { dropCaller, leavingRole } from './joining.ts';
 import { breakOff, letGo, releaseCaller, stopCall } from './giving-up.ts';
 import { keepAlive } from './keeping-alive.ts';
 import { callAgain } from './launching.ts';
 import { nextCallDeadline } from './call-deadlines.ts';
 
-/** Ends everything that is due at `now`. */
+/** Ends everything that is due at `now`. A bug ends the flight that it came up in, and no other. */
 export function expire(board: Board, now: number): void {
   for (let due = board.deadlines.takeDue(now); due !== null; due = board.deadlines.takeDue(now)) {
-    if ('ticket' in due) expireCaller(board, due, now);
-    else if ('until' in due) board.negativeCache.forget(due);
-    else expireFlight(board, due, now);
+    try {
+      expireOne(board, due, now);
+    } catch (error) {
+      board.effects.push({ kind: 'invariantBroken', error });
+      if (!('until' in due)) endBroken(board, 'ticket' in due ? due.flight : due, now);
+    }
+  }
+}
+
+type Due = Caller | Flight | NegativeEntry;
+
+function expireOne(board: Board, due: Due, now: number): void {
+  if ('ticket' in due) expireCaller(board, due, now);
+  else if ('until' in due) board.negativeCache.forget(due);
+  else expireFlight(board, due, now);
+}
+
+/** Nothing that such a flight says of itself is trusted: its callers go where they can, and it is forgotten. */
+function endBroken(board: Board, flight: Flight, now: number): void {
+  try {
+    breakOff(board, flight, { ending: 'invariant', state: { phase: 'releasing', reason: 'limit' }, now });
+  } catch (error) {
+    board.effects.push({ kind: 'invariantBroken', error });
+    board.flights.delete(flight.id);
   }
 }
 

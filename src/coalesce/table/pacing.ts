@@ -5,8 +5,9 @@
 
 import type { Answer, Caller, Flight } from '../flight/flight.ts';
 import { settle, type Board } from './board.ts';
+import { nextCallDeadline } from './call-deadlines.ts';
 import { releaseCaller } from './giving-up.ts';
-import { dropCaller } from './joining.ts';
+import { dropCaller, leavingRole } from './joining.ts';
 
 type Growth = { readonly answer: Answer; readonly now: number };
 
@@ -45,8 +46,9 @@ export function goOnFor(board: Board, caller: Caller, reading: Growth): void {
   const { answer, now } = reading;
   if (!answer.heldUp || answer.buffer.length - caller.cursor.offset > replayCap(board) / 2) return;
   answer.heldUp = false;
-  // Its silence was ours.
   answer.lastByteAt = now;
+  const dueAt = nextCallDeadline(board, caller.flight);
+  if (dueAt !== Infinity) board.deadlines.set(caller.flight, dueAt);
   board.effects.push({ kind: 'resumeCall', flight: caller.flight.id });
 }
 
@@ -60,6 +62,7 @@ function dropLaggards(board: Board, flight: Flight, limit: { front: number; cap:
 function dropLaggard(board: Board, caller: Caller, now: number): void {
   const { state } = caller;
   if (state.phase === 'streaming') board.effects.push({ kind: 'cut', exchange: state.exchange, ending: 'cut' });
+  if (state.phase === 'ticketed') board.effects.push({ kind: 'callerLeft', role: leavingRole(caller) });
   releaseCaller(board, caller, 'limit');
   dropCaller(board, caller, now);
 }
