@@ -88,9 +88,10 @@ export class ExchangeRecord {
     const outcome = wordOf(outcomes, this.#said['outcome']);
     const reason = this.#said['reason'];
     const bypassed = wordOf(bypassReasons, reason);
+    // A caller that is released in deliver is bypassed too, later than others.
+    if (outcome === 'bypass' && bypassed !== null) sinks.metrics.countBypass(bypassed);
     if (end.filter === 'decide' && outcome !== null) {
       sinks.metrics.countDecision(outcome);
-      if (outcome === 'bypass' && bypassed !== null) sinks.metrics.countBypass(bypassed);
       sinks.metrics.observeDecision(this.#handledMs + this.#timeOfMessage(end.now));
     }
     sinks.log.exchangeEnded({

@@ -34,6 +34,25 @@ const bearer = (value: string): Partial<RequestHead> => ({ headers: [['authoriza
 const digest = /^[0-9a-f]{64}$/;
 
 describe('a tenant', () => {
+  it('is not told by a scheme without a credential', () => {
+    for (const value of ['Bearer', 'bearer ', ' BASIC', 'Token', 'Digest']) {
+      expect(tenant(bearer(value), header)).toBeNull();
+      expect(
+        tenant(
+          {
+            headers: [
+              ['authorization', value],
+              ['x-api-key', 'k'],
+            ],
+          },
+          header,
+          apiKey,
+        ),
+      ).toMatch(digest);
+    }
+    expect(tenant(bearer('bearer-without-a-scheme'), header)).toMatch(digest);
+  });
+
   it('is a digest that shows nothing of the credential', () => {
     expect(tenant(bearer('Bearer a'), header)).toMatch(digest);
     expect(tenant(bearer('Bearer a'), header)).toBe(tenant(bearer('Bearer a'), header));

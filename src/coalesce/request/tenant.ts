@@ -65,6 +65,8 @@ function fromHeader(head: RequestHead, name: string): Finding {
   const [value, ...others] = headerValues(head.headers, name);
   if (others.length > 0) return 'uncertain';
   if (value === undefined || value.trim() === '') return 'absent';
+  // A scheme without a credential (RFC 9110, 11.4) says how somebody would show who they are, and not who.
+  if (/^\s*(bearer|basic|digest|negotiate|token|apikey)\s*$/i.test(value)) return 'absent';
   // A signature is another one for each request, and an access key id is no secret: that is for `sigv4` alone.
   if (/^\s*aws4-/i.test(value)) return 'absent';
   return found(['header', name, value]);

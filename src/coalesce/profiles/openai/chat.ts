@@ -34,6 +34,7 @@ export const openaiChat: Profile = {
     'data_sources',
     // Mistral and other compatible servers
     'random_seed prompt_mode safe_prompt guardrails reasoning thinking',
+    'web_search enable_search search_parameters plugins',
   ),
   root: envelope(
     rootOrder,
@@ -55,6 +56,12 @@ export const openaiChat: Profile = {
       harmless: ['absent', 'null'],
       why: 'searches the web; an empty object turns it on',
     },
+    ...['web_search', 'enable_search', 'search_parameters', 'plugins'].map((member) => ({
+      kind: 'value' as const,
+      path: [member],
+      harmless: ['absent', 'null', 'false'] as const,
+      why: 'turns the web search of a compatible server on (OpenRouter, xAI, Qwen, Zhipu and others)',
+    })),
     {
       kind: 'value',
       path: ['audio'],
