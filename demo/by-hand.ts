@@ -24,7 +24,7 @@ export function tryByHand(stack: Stack): string {
     '',
     `  curl ${stack.processor.adminUrl}/flights`,
     `  curl ${stack.processor.adminUrl}/metrics`,
-    `  curl ${stack.envoy.adminUrl}/stats?filter=ext_proc`,
+    `  curl "${stack.envoy.adminUrl}/stats?filter=ext_proc"`,
     '',
     `The mock LLM itself listens at ${stack.mock.url}. Ctrl-C ends it all.`,
   ].join('\n');
