@@ -22,6 +22,8 @@ export interface Listening {
 export interface ExchangeEnd {
   /** The ext_proc stream's own id. */
   readonly id: string;
+  /** Envoy's `x-request-id`: the same at both filters and in the access log. Cut to 64 characters; null without one. */
+  readonly requestId: string | null;
   readonly filter: 'decide' | 'deliver';
   /** Null where the exchange ended before the decision. */
   readonly outcome: Outcome | null;
@@ -187,6 +189,7 @@ function exchangeFields(end: ExchangeEnd): Record<string, unknown> {
   return {
     event: 'exchange_ended',
     id: end.id,
+    requestId: end.requestId?.slice(0, 64) ?? null,
     filter: end.filter,
     outcome: end.outcome,
     reason: end.reason,

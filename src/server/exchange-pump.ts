@@ -160,6 +160,7 @@ export class ExchangePump {
     const policy = this.#terms.choosePolicy(head);
     this.#policy = policy;
     this.#record.governedBy(policy.name);
+    this.#record.requested(head);
     const { leg } = this.#board.table;
     const screening = this.#screening(head, policy);
     const mayLead = leg === 'attached' && policy.mode === 'enforce' && policy.rollout > 0;
@@ -206,6 +207,7 @@ export class ExchangePump {
   }
 
   #redeem({ ticket, head }: Extract<ExchangeCommand, { kind: 'redeem' }>): void {
+    this.#record.requested(head);
     const presented = { ticket, binding: ticketBinding(head), exchange: this.#id };
     const redemption = this.#board.table.redeem(presented, this.#board.now());
     if (redemption.kind === 'aboard') this.#record.boarded(redemption);

@@ -2,6 +2,7 @@
 
 import type { CallerRole, ExchangeId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
+import { soleHeader, type RequestHead } from '../coalesce/request/head.ts';
 import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
 import type { Would } from '../coalesce/shadow/shadow-table.ts';
 import type { Redemption } from '../coalesce/table/joining.ts';
@@ -15,6 +16,7 @@ export class ExchangeRecord {
   #policy: string | null = null;
   readonly #openedAt: number;
   #key8: string | null = null;
+  #requestId: string | null = null;
   #said: Readonly<Record<string, string>> = {};
   #role: CallerRole | null = null;
   #flight: string | null = null;
@@ -38,6 +40,10 @@ export class ExchangeRecord {
   /** By the name of its policy. */
   governedBy(policy: string): void {
     this.#policy = policy;
+  }
+
+  requested(head: RequestHead): void {
+    this.#requestId = soleHeader(head.headers, 'x-request-id');
   }
 
   keyed(key: Key): void {
@@ -96,6 +102,7 @@ export class ExchangeRecord {
     }
     sinks.log.exchangeEnded({
       id: String(this.#id),
+      requestId: this.#requestId,
       filter: end.filter,
       outcome,
       reason: bypassed ?? wordOf(shedReasons, reason),

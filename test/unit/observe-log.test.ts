@@ -7,6 +7,7 @@ const key = '0123456789abcdef'.repeat(4);
 
 const exchange: ExchangeEnd = {
   id: 'e1',
+  requestId: 'r'.repeat(80),
   filter: 'deliver',
   outcome: 'follower',
   reason: null,
@@ -48,6 +49,7 @@ describe('the log', () => {
   it('has one line per exchange, with its outcome and its ending', () => {
     const [line] = logged('info', (log) => log.exchangeEnded(exchange));
     expect(line).toMatchObject({ level: 'info', event: 'exchange_ended', outcome: 'follower', ending: 'whole' });
+    expect(line?.['requestId']).toBe('r'.repeat(64));
     expect(line?.['time']).toMatch(/^\d{4}-\d\d-\d\dT/);
   });
 
