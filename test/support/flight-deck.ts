@@ -4,7 +4,7 @@ import type { AnswerHead, CallerRole, ExchangeId, FlightId, Leg, Ticket } from '
 import type { Key } from '../../src/coalesce/key/key.ts';
 import type { HeaderList } from '../../src/coalesce/request/head.ts';
 import type { Tenant } from '../../src/coalesce/request/tenant.ts';
-import type { TableLimits } from '../../src/coalesce/table/board.ts';
+import { createBoard, type Board, type TableLimits } from '../../src/coalesce/table/board.ts';
 import type { Delivery } from '../../src/coalesce/table/delivering.ts';
 import type { Command, Effect, Fact } from '../../src/coalesce/table/effects.ts';
 import { FlightTable } from '../../src/coalesce/table/flight-table.ts';
@@ -63,6 +63,8 @@ export interface Aboard {
 
 export class FlightDeck {
   readonly table: FlightTable;
+  /** What the table keeps, for who looks behind it. */
+  readonly books: Board;
   now = 0;
   /** What the core draws next, from 0 up to 1. */
   chance = 0.5;
@@ -75,7 +77,9 @@ export class FlightDeck {
       flight: () => `f${(this.#names += 1)}` as FlightId,
       ticket: () => `t${(this.#names += 1)}` as Ticket,
     };
-    this.table = new FlightTable({ leg, names, random: () => this.chance, limits: { ...tableLimits, ...limits } });
+    const options = { leg, names, random: () => this.chance, limits: { ...tableLimits, ...limits } };
+    this.books = createBoard(options);
+    this.table = new FlightTable(options, this.books);
   }
 
   get leg(): Leg {

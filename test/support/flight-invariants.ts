@@ -1,92 +1,117 @@
-/** What holds in a flight table between any two events, seen from its books and from the shell at once. */
+/**
+ * What holds in a flight table between any two events, seen from its books and from the shell at once. It is looked at after
+ * every event of millions of schedules: so it is loops. The limits are in `flight-limits.ts`.
+ */
 
-import { waitersOf, type Caller, type Flight } from '../../src/coalesce/flight/flight.ts';
-import { generationsOf, type Board } from '../../src/coalesce/table/board.ts';
-import { demand, type FlightWorld } from './flight-world.ts';
+import type { Caller, Flight } from '../../src/coalesce/flight/flight.ts';
+import { generationsOf } from '../../src/coalesce/table/board.ts';
+import { checkLimits } from './flight-limits.ts';
+import type { FlightWorld } from './flight-world.ts';
 
-export function checkWorld(world: FlightWorld, board: Board): void {
-  const flights = [...board.flights.values()];
-  for (const flight of flights) checkFlight(world, board, flight);
-  checkCallers(world, board, flights);
-  checkBooks(world, board, flights);
-  checkLimits(world, board, flights);
-  const caused = world.facts.filter((fact) => fact.kind === 'upstreamCalled').length;
-  demand(caused === world.callsCaused, `${caused} upstream calls are told, ${world.callsCaused} were caused`);
+export { checkWaits } from './flight-limits.ts';
+
+/** What is there, counted one by one. */
+interface Census {
+  callers: number;
+  ticketed: number;
+  replayBytes: number;
+  requestBytes: number;
+  running: number;
+  published: number;
 }
 
-function checkFlight(world: FlightWorld, board: Board, flight: Flight): void {
+export function checkWorld(world: FlightWorld): void {
+  const { judge } = world;
+  const census: Census = { callers: 0, ticketed: 0, replayBytes: 0, requestBytes: 0, running: 0, published: 0 };
+  for (const flight of world.deck.books.flights.values()) {
+    checkFlight(world, flight);
+    for (const caller of flight.callers) checkCaller(world, flight, caller);
+    take(census, flight);
+  }
+  checkBooks(world, census);
+  checkPartitions(world, census);
+  checkLimits(world);
+  judge.demand('books', world.callsTold === world.callsCaused, 'upstream calls are told as they are caused');
+}
+
+function take(census: Census, { state, request, callers, ending }: Flight): void {
+  census.callers += callers.size;
+  for (const caller of callers) if (caller.state.phase === 'ticketed') census.ticketed += 1;
+  if ('answer' in state) census.replayBytes += state.answer.buffer.heldBytes;
+  census.requestBytes += request?.body.length ?? 0;
+  if (state.phase === 'calling' || state.phase === 'answering') census.running += 1;
+  if (ending === null) census.published += 1;
+}
+
+function checkFlight(world: FlightWorld, flight: Flight): void {
+  const { judge } = world;
   const { state, id } = flight;
-  world.keys.set(id, flight.key);
-  const isReplay = [...flight.callers].some(({ role }) => role === 'replayed');
-  const published = generationsOf(board, flight.tenant, flight.key).filter((other) => other === flight).length;
-  demand(published === (flight.ending === null ? 1 : 0), `${id} has its key while it runs, once`);
-  demand(
-    world.endedFlights.has(id) === (flight.ending !== null && !isReplay),
-    `${id} has told its ending when it has one`,
-  );
+  let isReplay = false;
+  for (const { role } of flight.callers) isReplay ||= role === 'replayed';
+  let published = 0;
+  for (const other of generationsOf(world.deck.books, flight.tenant, flight.key)) if (other === flight) published += 1;
+  judge.demand('one flight', published === (flight.ending === null ? 1 : 0), 'has its key while it runs, once', id);
+  const hasTold = world.endedFlights.has(id) === (flight.ending !== null && !isReplay);
+  judge.demand('one ending', hasTold, 'has told its ending when it has one', id);
   const callsOrWill = state.phase === 'calling' || state.phase === 'answering' || state.phase === 'backingOff';
-  demand(flight.holdsSlot === callsOrWill, `${id} has a slot for a call`);
-  const due = board.deadlines.dueAt(flight);
-  const waiting = [...flight.callers].some((caller) => caller.state.phase === 'waiting');
+  judge.demand('books', flight.holdsSlot === callsOrWill, 'has a slot for a call', id);
+  checkPhase(world, flight);
+}
+
+function checkPhase(world: FlightWorld, flight: Flight): void {
+  const { judge, deck, calls, policy } = world;
+  const { state, id, callers } = flight;
+  const isDue = deck.books.deadlines.dueAt(flight) !== null;
+  let waiting = false;
+  for (const caller of callers) waiting ||= caller.state.phase === 'waiting';
   switch (state.phase) {
     case 'boarding':
-      demand(flight.callers.size > 0 && !waiting && due === null, `${id} boards for tickets only`);
-      return;
+      return judge.demand('one ending', callers.size > 0 && !waiting && !isDue, 'boards for tickets only', id);
     case 'queued':
-      demand(flight.callers.size > 0 && due !== null, `${id} queues for somebody and not for ever`);
-      return;
+      return judge.demand('one ending', callers.size > 0 && isDue, 'queues for somebody and not for ever', id);
     case 'calling':
-    case 'answering':
-      demand(due !== null, `the call of ${id} has a deadline`);
-      demand(world.calls.get(id)?.leader === state.leader, `the call of ${id} runs`);
-      demand(state.leader === null || board.leaders.get(state.leader) === flight, `${id} has a leader`);
-      demand(
-        flight.leg === 'attached' || flight.callers.size > 0 === (flight.orphanedAt === null),
-        `${id} is orphaned when empty`,
+    case 'answering': {
+      judge.demand('one ending', isDue, 'has a deadline for its call', id);
+      judge.demand('books', calls.get(id)?.leader === state.leader, 'has a call that runs', id);
+      const isLed = state.leader === null || deck.books.leaders.get(state.leader) === flight;
+      judge.demand('books', isLed, 'has a leader', id);
+      const isOrphan = flight.orphanedAt !== null;
+      return judge.demand(
+        'books',
+        flight.leg === 'attached' || callers.size > 0 !== isOrphan,
+        'is orphaned if empty',
+        id,
       );
-      return;
+    }
     case 'backingOff':
-      demand(due !== null && flight.request !== null && !world.calls.has(id), `${id} waits to call again`);
-      demand(flight.attempts < world.policy.retry.maxAttempts, `${id} may call again`);
-      return;
+      judge.demand('books', isDue && flight.request !== null && !calls.has(id), 'waits to call again', id);
+      return judge.demand('limits', flight.attempts < policy.retry.maxAttempts, 'may call again', id);
     case 'landed':
-      demand(flight.callers.size > 0 && due === null, `${id} has landed and has readers`);
-      return;
+      return judge.demand('nothing left', callers.size > 0 && !isDue, 'has landed and has readers', id);
     case 'releasing':
-      demand(flight.callers.size > 0 && (due !== null || !waiting), `${id} releases those that wait`);
-      return;
+      return judge.demand('one ending', callers.size > 0 && (isDue || !waiting), 'releases those that wait', id);
     case 'refusing':
-      demand(flight.callers.size > 0 && !waiting && due === null, `${id} has refused all that wait`);
-      return;
+      return judge.demand('one ending', callers.size > 0 && !waiting && !isDue, 'has refused all that wait', id);
     case 'ended':
-      demand(false, `${id} is over and forgotten`);
+      return judge.demand('nothing left', false, 'is over and forgotten', id);
   }
 }
 
-function checkCallers(world: FlightWorld, board: Board, flights: readonly Flight[]): void {
-  const callers = flights.flatMap((flight) => [...flight.callers]);
-  demand(callers.length === board.callerCount, 'callers are counted');
-  const ticketed = callers.filter((caller) => caller.state.phase === 'ticketed').length;
-  demand(board.tickets.size === ticketed, 'a ticket is held for each caller that has not come yet');
-  demand(board.aboard.size === callers.length - ticketed, 'every other caller is aboard');
-  for (const flight of flights) for (const caller of flight.callers) checkCaller(world, board, { flight, caller });
-  const riders = [...world.riders.values()];
-  demand(riders.filter(({ role }) => role === 'caller').length === board.aboard.size, 'who rides is aboard');
-  demand(riders.filter(({ role }) => role === 'leader').length === board.leaders.size, 'who leads is a leader');
-  const running = flights.filter(({ state }) => state.phase === 'calling' || state.phase === 'answering');
-  demand(world.calls.size === running.length, 'a call runs for each flight that wants one, and no other');
-}
-
-function checkCaller(world: FlightWorld, board: Board, at: { flight: Flight; caller: Caller }): void {
-  const { flight, caller } = at;
+function checkCaller(world: FlightWorld, flight: Flight, caller: Caller): void {
+  const { judge, deck, riders } = world;
   const { state } = caller;
-  demand(caller.flight === flight, 'a caller knows its flight');
-  demand((board.deadlines.dueAt(caller) === null) === (state.phase === 'streaming'), 'who has no bytes has a deadline');
+  judge.demand('books', caller.flight === flight, 'a caller knows its flight');
+  const isDue = deck.books.deadlines.dueAt(caller) !== null;
+  judge.demand('one ending', isDue !== (state.phase === 'streaming'), 'who has no bytes has a deadline');
   if (state.phase === 'ticketed') return;
-  const rider = world.riders.get(state.exchange);
-  demand(rider !== undefined && board.aboard.get(state.exchange) === caller, 'who is aboard rides');
-  demand(rider.key === flight.key, 'nobody is aboard a flight of another key');
-  demand((rider.source !== null) === (state.phase === 'streaming'), 'who streams has a head');
+  const rider = riders.get(state.exchange);
+  judge.demand('nothing left', rider !== undefined, 'who is aboard rides');
+  judge.demand('books', deck.books.aboard.get(state.exchange) === caller, 'who is aboard is known');
+  if (rider === undefined) return;
+  const source = world.sent.get(flight.id);
+  const isItsOwn = source === undefined || source.question === rider.question;
+  judge.demand('own key', isItsOwn, 'nobody is aboard a flight of another key');
+  judge.demand('prefix', (rider.source !== null) === (state.phase === 'streaming'), 'who streams has a head');
   if (!('answer' in flight.state)) return;
   const { buffer } = flight.state.answer;
   const hasMore =
@@ -94,102 +119,58 @@ function checkCaller(world: FlightWorld, board: Board, at: { flight: Flight; cal
     caller.owedKeepAlive ||
     !buffer.isAtEnd(caller.cursor) ||
     flight.state.phase === 'landed';
-  demand(rider.woken || !hasMore, 'who has something to pull was woken');
+  judge.demand('one ending', rider.woken || !hasMore, 'who has something to pull was woken');
 }
 
-function checkBooks(world: FlightWorld, board: Board, flights: readonly Flight[]): void {
-  const held = flights.map(({ state }) => ('answer' in state ? state.answer.buffer.heldBytes : 0));
-  demand(sum(held) === board.replayBytes, 'replay bytes are counted');
-  demand(
-    sum(flights.map(({ request }) => request?.body.length ?? 0)) === board.requestBytes,
-    'request bytes are counted',
-  );
-  const { negativeCache } = board;
-  demand(negativeCache.size <= world.policy.negativeCache.maxEntries, 'negative_cache.max_entries holds');
-  demand(negativeCache.bytes <= board.limits.maxReplayBytes, 'the negative cache is bounded in bytes');
-  const places = flights.length + sum(flights.map(({ callers }) => callers.size)) + negativeCache.size;
-  demand(board.deadlines.size <= places, 'deadlines belong to somebody');
-  for (const keys of board.partitions.values()) {
+function checkBooks({ judge, deck, riders, calls }: FlightWorld, census: Census): void {
+  const { books: board } = deck;
+  judge.demand('books', census.callers === board.callerCount, 'callers are counted');
+  judge.demand('books', board.tickets.size === census.ticketed, 'a ticket is held for each that has not come yet');
+  judge.demand('books', board.aboard.size === census.callers - census.ticketed, 'every other caller is aboard');
+  judge.demand('books', census.replayBytes === board.replayBytes, 'replay bytes are counted');
+  judge.demand('books', census.requestBytes === board.requestBytes, 'request bytes are counted');
+  const places = board.flights.size + census.callers + board.negativeCache.size;
+  judge.demand('books', board.deadlines.size <= places, 'deadlines belong to somebody');
+  let leading = 0;
+  for (const { role } of riders.values()) if (role === 'leader') leading += 1;
+  judge.demand('one ending', riders.size - leading === board.aboard.size, 'who rides is aboard');
+  judge.demand('one ending', leading === board.leaders.size, 'who leads is a leader');
+  judge.demand('books', calls.size === census.running, 'a call runs for each flight that wants one, and no other');
+}
+
+function checkPartitions({ judge, deck }: FlightWorld, census: Census): void {
+  let published = 0;
+  for (const keys of deck.books.partitions.values()) {
     for (const generations of keys.values()) {
-      demand(generations.length > 0, 'no empty list of generations');
-      for (const flight of generations) demand(board.flights.get(flight.id) === flight, 'a published flight is held');
-      const numbers = generations.map(({ id }) => Number(id.slice(1)));
-      demand(
-        numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? 0)),
-        'generations are in order',
-      );
+      judge.demand('books', generations.length > 0, 'no empty list of generations');
+      published += generations.length;
+      let last = 0;
+      for (const flight of generations) {
+        judge.demand('one flight', deck.books.flights.get(flight.id) === flight, 'a published flight is held');
+        const number = Number(flight.id.slice(1));
+        judge.demand('one flight', number > last, 'generations are in order');
+        last = number;
+      }
     }
   }
+  judge.demand('one flight', published === census.published, 'flights that run are published, and no others');
 }
 
-function checkLimits(world: FlightWorld, board: Board, flights: readonly Flight[]): void {
-  const { limits, admission } = board;
-  const max = limits.admission.maxUpstream;
-  demand(max === 0 || world.calls.size <= max, 'max_upstream holds');
-  const slots = flights.filter(({ holdsSlot }) => holdsSlot);
-  demand(max === 0 || slots.length <= max, 'slots are counted');
-  demand(
-    admission.queueLength === flights.filter(({ state }) => state.phase === 'queued').length,
-    'who queues is in the queue',
-  );
-  demand(admission.queueLength <= limits.admission.maxQueue, 'max_queue holds');
-  demand(!admission.owesSlot, 'nobody queues while a slot is free');
-  for (const { state, tenant, key } of flights) {
-    const ofKey = slots.filter((other) => other.tenant === tenant && other.key === key).length;
-    const stuck = state.phase === 'queued' && (max === 0 || slots.length < max) && ofKey < limits.maxGenerations;
-    demand(!stuck, 'who queues waits for a slot, or for a generation of its key');
-    demand(max === 0 || ofKey <= limits.maxGenerations, 'generations of a key that call');
+/** When all have left or come to their end, and time has passed, nothing is held. */
+export function checkEmpty({ judge, deck, riders, calls }: FlightWorld): void {
+  const { books: board, table } = deck;
+  judge.demand('one ending', riders.size === 0, 'everybody has come to an end');
+  const { flights, tickets, aboard, leaders, deadlines, partitions } = board;
+  for (const { size } of [flights, tickets, aboard, leaders, deadlines, partitions]) {
+    judge.demand('nothing left', size === 0, 'the books are empty');
   }
-  demand(
-    flights.length <= limits.maxFlights && board.callerCount <= limits.maxWaitersTotal,
-    'flights and callers in all',
-  );
-  demand(board.requestBytes <= limits.maxRequestBytesTotal, 'request bytes in all');
-  demand(board.replayBytes <= 2 * limits.maxReplayBytesTotal + 100 + heldUpBytes(flights), 'replay bytes in all');
-  for (const flight of flights) {
-    const isReplay = [...flight.callers].some(({ role }) => role === 'replayed');
-    demand(isReplay || waitersOf(flight) <= world.policy.maxWaiters, `waiters of ${flight.id}`);
-    const generations = generationsOf(board, flight.tenant, flight.key).length;
-    demand(world.wasLimited || generations <= limits.maxGenerations, 'max_generations holds');
-    checkReplay(flight, limits.maxReplayBytes);
-  }
-}
-
-/** A detached flight may hold a cap before its front and one behind it, and the chunk that made it too much. */
-function checkReplay(flight: Flight, cap: number): void {
-  if (!('answer' in flight.state)) return;
-  const { buffer, heldUp } = flight.state.answer;
-  demand(buffer.heldBytes <= (flight.leg === 'attached' ? cap : 2 * cap + largestChunk), 'max_replay_bytes holds');
-  const caughtUp = [...flight.callers].some(
-    ({ state, cursor }) => state.phase === 'streaming' && buffer.isAtEnd(cursor),
-  );
-  demand(!heldUp || !caughtUp, 'no call is held up for a reader that has read everything');
-}
-
-const largestChunk = 30;
-
-/** What calls hold that are held up already: they cannot do more. */
-function heldUpBytes(flights: readonly Flight[]): number {
-  return sum(
-    flights.map(({ state }) => ('answer' in state && state.answer.heldUp ? state.answer.buffer.heldBytes : 0)),
-  );
-}
-
-/** When all have left and time has passed, nothing is held. */
-export function checkEmpty(world: FlightWorld, board: Board): void {
-  const { flights, tickets, aboard, leaders, deadlines, partitions, replayBytes, requestBytes, callerCount } = board;
-  const sizes = [flights, tickets, aboard, leaders, deadlines, partitions].map(({ size }) => size);
-  demand(sum([...sizes, replayBytes, requestBytes, callerCount]) === 0, `books are empty: ${sizes.join()}`);
-  demand(board.admission.isIdle, 'no slot is held and nobody queues');
-  demand(board.negativeCache.size === 0 && board.negativeCache.bytes === 0, 'no answer is kept');
-  demand(world.riders.size === 0 && world.calls.size === 0, 'nobody rides and no call runs');
-  demand(world.deck.table.nextDeadline === null && world.deck.table.takeEffects().length === 0, 'nothing is due');
-  demand(
-    Object.values(world.deck.table.totals).every((total) => total === 0),
-    'totals are 0',
-  );
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+  const held = board.replayBytes + board.requestBytes + board.callerCount;
+  judge.demand('nothing left', held === 0, 'nothing is held');
+  judge.demand('nothing left', board.admission.isIdle, 'no slot is held and nobody queues');
+  const { negativeCache } = board;
+  judge.demand('nothing left', negativeCache.size === 0 && negativeCache.bytes === 0, 'no answer is kept');
+  judge.demand('nothing left', calls.size === 0, 'no call runs');
+  const isQuiet = table.nextDeadline === null && table.takeEffects().length === 0;
+  judge.demand('nothing left', isQuiet, 'nothing is due');
+  for (const total of Object.values(table.totals)) judge.demand('nothing left', total === 0, 'totals are 0');
 }

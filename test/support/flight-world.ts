@@ -4,39 +4,20 @@
  */
 
 import type { ExchangeId, FlightId, Leg } from '../../src/coalesce/flight/flight.ts';
-import type { Key } from '../../src/coalesce/key/key.ts';
 import type { TableLimits } from '../../src/coalesce/table/board.ts';
 import type { Command, Effect, Fact } from '../../src/coalesce/table/effects.ts';
 import type { Policy } from '../../src/coalesce/request/policy.ts';
 import type { Decision } from '../../src/coalesce/table/joining.ts';
 import { FlightDeck, isCommand, keyNamed, tenantNamed } from './flight-deck.ts';
-import { sampleHead, samplePolicy } from './request-samples.ts';
-
-export class Violation extends Error {}
-
-export function demand(holds: boolean, what: string): asserts holds {
-  if (!holds) throw new Violation(what);
-}
-
-/** An exchange that the table knows as a caller in deliver or as an attached leader. */
-export interface Rider {
-  readonly exchange: ExchangeId;
-  readonly key: Key;
-  /** It pulls only when the schedule says so. */
-  readonly slow: boolean;
-  role: 'caller' | 'leader';
-  /** It was woken, and has not been told `nothing` since. */
-  woken: boolean;
-  /** Whose answer it gets; null before the head. */
-  source: FlightId | null;
-  got: string;
-  takesComments: boolean;
-}
+import { Judge, type Invariant } from './flight-judge.ts';
+import { count, countEffect, type Tally } from './flight-tally.ts';
+import { headFor, policyOf, textOf, type Options } from './flight-questions.ts';
+import { drink, type Rider, type Sent } from './flight-rider.ts';
 
 interface Pass {
   readonly ticket: string;
   readonly binding: string;
-  readonly key: Key;
+  readonly question: string;
   readonly slow: boolean;
 }
 
@@ -44,75 +25,64 @@ interface Pass {
 export interface Call {
   readonly flight: FlightId;
   readonly leader: ExchangeId | null;
+  readonly question: string;
   phase: 'silent' | 'answering';
   length: number | null;
   /** Nothing more of its answer is read for now. */
   held: boolean;
 }
 
-/** What the upstream sent for a flight, over all its calls that the table listened to. */
-interface Sent {
-  text: string;
-  whole: boolean;
-}
-
-/** What a schedule's policy turns on. */
-export interface Options {
-  readonly retries: boolean;
-  readonly negativeCache: boolean;
-  readonly keepAlive: boolean;
-}
-
-function policyOf({ retries, negativeCache, keepAlive }: Options): Policy {
-  return samplePolicy({
-    maxWaiters: 4,
-    lateJoin: { maxEvents: 1000, maxBytes: 60, maxAgeMs: 3_000 },
-    deadlines: { firstByteMs: 4_000, idleMs: 2_000, totalMs: 9_000, waitMs: 6_000, keepAliveMs: keepAlive ? 700 : 0 },
-    retry: { maxAttempts: retries ? 3 : 1, on: ['connect_failure', '503'], backoffMs: 200 },
-    negativeCache: { ttlMs: negativeCache ? 800 : 0, statuses: [400], maxEntries: 2 },
-  });
+interface Making {
+  /** Stands for a broken shell or table: what it returns is carried out in the effect's place. */
+  readonly tamper?: ((effect: Effect) => readonly Effect[]) | undefined;
+  readonly only?: Invariant | undefined;
+  readonly tally?: Tally | undefined;
 }
 
 export class FlightWorld {
   readonly deck: FlightDeck;
+  readonly judge: Judge;
+  readonly tally: Tally;
   readonly policy: Policy;
+  /** As the operator has set them, whatever the table thinks. */
+  limits: TableLimits;
   readonly riders: Map<ExchangeId, Rider> = new Map();
   readonly passes: Pass[] = [];
   readonly usedPasses: Pass[] = [];
   readonly calls: Map<FlightId, Call> = new Map();
   readonly sent: Map<FlightId, Sent> = new Map();
-  /** Of every flight that was ever seen. */
-  readonly keys: Map<FlightId, Key> = new Map();
   /** Whether there ever was an admission limit: generations beyond the others may be left from then. */
-  wasLimited: boolean;
+  readonly wasLimited: boolean;
   readonly endedFlights: Set<FlightId> = new Set();
-  readonly facts: Fact[] = [];
   /** Calls upstream that were caused: leads, promotions, started calls, releases. */
   callsCaused = 0;
-  readonly #tamper: (effect: Effect) => readonly Effect[];
+  /** Calls upstream that the table told of. */
+  callsTold = 0;
+  readonly #tamper: ((effect: Effect) => readonly Effect[]) | undefined;
+  readonly #over: Set<ExchangeId> = new Set();
+  readonly #lastReleases: Map<string, number> = new Map();
   #arrivals = 0;
 
-  /** `tamper` stands for a broken shell or table: what it returns is carried out in the effect's place. */
-  constructor(
-    setting: { leg: Leg; limits: TableLimits; options: Options },
-    tamper: (effect: Effect) => readonly Effect[] = (effect) => [effect],
-  ) {
+  constructor(setting: { leg: Leg; limits: TableLimits; options: Options }, { tamper, only, tally }: Making = {}) {
     this.deck = new FlightDeck(setting.leg, setting.limits);
+    this.limits = setting.limits;
     this.policy = policyOf(setting.options);
     this.wasLimited = setting.limits.admission.maxUpstream > 0;
+    this.judge = new Judge(only);
+    this.tally = tally ?? new Map();
     this.#tamper = tamper;
   }
 
   decide(options: { key: string; tenant: string; size: number; slow: boolean }): Decision {
-    const key = keyNamed(`${options.tenant}${options.key}`);
+    const question = `/${options.tenant}/${options.key}`;
     const binding = `b${(this.#arrivals += 1)}`;
-    const request = { head: sampleHead(), body: Buffer.alloc(options.size) };
-    const arrival = { key, tenant: tenantNamed(options.tenant), policy: this.policy, binding, request };
-    const { exchange, decision } = this.deck.arrive(arrival);
-    if (decision.kind === 'board') this.passes.push({ ticket: decision.ticket, binding, key, slow: options.slow });
+    const request = { head: headFor(question), body: Buffer.alloc(options.size) };
+    const [tenant, key] = [tenantNamed(options.tenant), keyNamed(options.key)];
+    const { exchange, decision } = this.deck.arrive({ key, tenant, policy: this.policy, binding, request });
+    count(this.tally, `decisions: ${decision.kind}`);
+    if (decision.kind === 'board') this.passes.push({ ticket: decision.ticket, binding, question, slow: options.slow });
     if (decision.kind === 'lead') {
-      this.#ride({ exchange, key, slow: options.slow });
-      this.#startLeading(exchange, decision.flight);
+      this.#startLeading(this.#ride({ exchange, question, slow: options.slow }), decision.flight);
     }
     this.settle();
     return decision;
@@ -122,24 +92,28 @@ export class FlightWorld {
     const pass = this.passes[pick % this.passes.length];
     if (pass === undefined) return;
     if (stolen) {
-      demand(this.deck.redeem(pass.ticket, 'stolen').redemption.kind === 'unknown', 'a stolen ticket is unknown');
+      const { redemption } = this.deck.redeem(pass.ticket, 'stolen');
+      this.judge.demand('own key', redemption.kind === 'unknown', 'a stolen ticket is unknown');
       return;
     }
     this.passes.splice(this.passes.indexOf(pass), 1);
     this.usedPasses.push(pass);
     const { exchange, redemption } = this.deck.redeem(pass.ticket, pass.binding);
-    if (redemption.kind === 'aboard') this.#ride({ exchange, key: pass.key, slow: pass.slow });
+    count(this.tally, `tickets: ${redemption.kind}`);
+    if (redemption.kind === 'aboard') this.#ride({ exchange, question: pass.question, slow: pass.slow });
     this.settle();
   }
 
   redeemAgain(pick: number): void {
     const pass = this.usedPasses[pick % this.usedPasses.length];
     if (pass === undefined) return;
-    demand(this.deck.redeem(pass.ticket, pass.binding).redemption.kind === 'unknown', 'a used ticket is unknown');
+    const { redemption } = this.deck.redeem(pass.ticket, pass.binding);
+    this.judge.demand('one ending', redemption.kind === 'unknown', 'a used ticket is unknown');
   }
 
   /** An exchange's client hangs up, or its upstream breaks. */
   leave(exchange: ExchangeId): void {
+    count(this.tally, 'callers that left');
     this.#end(exchange);
     this.settle();
   }
@@ -149,7 +123,7 @@ export class FlightWorld {
     if (call.phase !== 'silent') return;
     call.phase = 'answering';
     call.length = options.endOfStream ? 0 : options.length;
-    this.sent.set(call.flight, { text: '', whole: false });
+    this.sent.set(call.flight, { question: call.question, text: '', whole: false });
     const isAll = call.length === 0;
     if (isAll) this.#finishCall(call);
     const type = options.events ? 'text/event-stream' : 'application/json';
@@ -171,6 +145,7 @@ export class FlightWorld {
 
   /** The operator raises limits, or lifts that on upstream calls. */
   raise(limits: TableLimits): void {
+    this.limits = limits;
     this.deck.table.limitTo(limits, this.deck.now);
     this.settle();
   }
@@ -198,6 +173,7 @@ export class FlightWorld {
   }
 
   break(call: Call): void {
+    count(this.tally, 'upstream breaks');
     this.calls.delete(call.flight);
     if (call.leader === null) this.deck.broke(call.flight);
     else this.#end(call.leader);
@@ -210,15 +186,23 @@ export class FlightWorld {
     this.settle();
   }
 
+  /** Those who were woken take all that there is, slow or not. */
+  drinkAll(): void {
+    for (const rider of this.riders.values()) if (rider.woken && rider.role === 'caller') this.#drink(rider);
+    this.settle();
+  }
+
   /** Time passes. `late`: the shell's timer sleeps meanwhile, and is overtaken by other events. */
   pass(ms: number, late: boolean, checkpoint: () => void): void {
     const until = this.deck.now + ms;
     const { table } = this.deck;
-    while (!late && table.nextDeadline !== null && table.nextDeadline <= until) {
-      this.deck.now = Math.max(this.deck.now, table.nextDeadline);
+    for (let due = table.nextDeadline; !late && due !== null && due <= until; due = table.nextDeadline) {
+      this.deck.now = Math.max(this.deck.now, due);
       table.expire(this.deck.now);
       this.settle();
-      demand((table.nextDeadline ?? Infinity) > this.deck.now, 'nothing is due after expire');
+      const isStuck = (table.nextDeadline ?? Infinity) <= this.deck.now;
+      this.judge.demand('limits', !isStuck, 'nothing is due after expire');
+      if (isStuck) break;
       checkpoint();
     }
     this.deck.now = until;
@@ -227,26 +211,34 @@ export class FlightWorld {
   settle(): void {
     const { table } = this.deck;
     for (let effects = table.takeEffects(); effects.length > 0; effects = table.takeEffects()) {
-      for (const effect of effects.flatMap(this.#tamper)) {
+      for (const effect of this.#tamper === undefined ? effects : effects.flatMap(this.#tamper)) {
+        countEffect(this.tally, effect);
         if (isCommand(effect)) this.#carryOut(effect);
         else this.#note(effect);
       }
     }
   }
 
-  #ride(at: { exchange: ExchangeId; key: Key; slow: boolean }): void {
-    this.riders.set(at.exchange, { ...at, role: 'caller', woken: false, source: null, got: '', takesComments: false });
+  #ride(at: { exchange: ExchangeId; question: string; slow: boolean }): Rider {
+    const rider: Rider = { ...at, role: 'caller', woken: false, source: null, got: 0, takesComments: false };
+    this.riders.set(at.exchange, rider);
+    return rider;
   }
 
-  #startLeading(exchange: ExchangeId, flight: FlightId): void {
-    const rider = this.riders.get(exchange);
-    if (rider !== undefined) rider.role = 'leader';
+  #startLeading(rider: Rider, flight: FlightId): void {
+    rider.role = 'leader';
+    this.#startCall({ flight, leader: rider.exchange, question: rider.question });
+  }
+
+  #startCall(by: { flight: FlightId; leader: ExchangeId | null; question: string }): void {
+    this.judge.demand('one flight', !this.calls.has(by.flight), 'calls once at a time', by.flight);
     this.callsCaused += 1;
-    this.calls.set(flight, { flight, leader: exchange, phase: 'silent', length: null, held: false });
+    this.calls.set(by.flight, { ...by, phase: 'silent', length: null, held: false });
   }
 
   #end(exchange: ExchangeId): void {
     if (!this.riders.delete(exchange)) return;
+    this.#over.add(exchange);
     for (const call of this.calls.values()) if (call.leader === exchange) this.calls.delete(call.flight);
     this.deck.leave(exchange);
   }
@@ -263,23 +255,17 @@ export class FlightWorld {
   }
 
   #note(fact: Fact): void {
-    this.facts.push(fact);
+    if (fact.kind === 'upstreamCalled') this.callsTold += 1;
+    this.judge.demand('books', fact.kind !== 'invariantBroken', 'the table finds no bug in itself');
     if (fact.kind !== 'flightEnded') return;
-    demand(!this.endedFlights.has(fact.report.id), `flight ${fact.report.id} ends once`);
+    this.judge.demand('one ending', !this.endedFlights.has(fact.report.id), 'ends once', fact.report.id);
     this.endedFlights.add(fact.report.id);
   }
 
   #carryOut(command: Command): void {
     switch (command.kind) {
       case 'startCall':
-        this.callsCaused += 1;
-        this.calls.set(command.flight, {
-          flight: command.flight,
-          leader: null,
-          phase: 'silent',
-          length: null,
-          held: false,
-        });
+        this.#startCall({ flight: command.flight, leader: null, question: command.request.head.path });
         return;
       case 'cancelCall':
         this.calls.delete(command.flight);
@@ -296,63 +282,53 @@ export class FlightWorld {
   #hold({ kind, flight }: Extract<Command, { kind: 'holdCall' | 'resumeCall' }>): void {
     const call = this.calls.get(flight);
     if (call === undefined) return;
-    demand(call.leader === null, 'only a detached call is held up');
-    demand(call.held === (kind === 'resumeCall'), `${kind} in turn`);
+    this.judge.demand('books', call.leader === null, 'only a detached call is held up');
+    this.judge.demand('books', call.held === (kind === 'resumeCall'), 'in turn', kind);
     call.held = kind === 'holdCall';
   }
 
   /** As the server does it: who is gone is not reached, and whoever has had its last word is gone. */
   #reach(command: Extract<Command, { exchange: ExchangeId }>): void {
-    const rider = this.riders.get(command.exchange);
-    if (rider === undefined) return;
     const { kind, exchange } = command;
-    demand(rider.role === (kind === 'stopCapture' ? 'leader' : 'caller'), `${kind} reaches the right role`);
+    const rider = this.riders.get(exchange);
+    if (rider === undefined) {
+      const isLast = kind !== 'wake' && kind !== 'stopCapture';
+      this.judge.demand('one ending', !isLast || !this.#over.has(exchange), 'after the last word', kind);
+      return;
+    }
+    const role = kind === 'stopCapture' ? 'leader' : 'caller';
+    this.judge.demand('books', rider.role === role, 'reaches the right role', kind);
     if (kind !== 'wake' && kind !== 'stopCapture') {
-      demand((rider.source !== null) === (kind === 'cut'), `${kind} does not fit what the caller has`);
+      const fits = (rider.source !== null) === (kind === 'cut');
+      this.judge.demand('prefix', fits, 'does not fit what the caller has', kind);
     }
     if (kind === 'wake') {
       rider.woken = true;
       if (!rider.slow) this.#drink(rider);
-    } else if (kind === 'promote') this.#startLeading(exchange, command.flight);
+    } else if (kind === 'promote') this.#startLeading(rider, command.flight);
     else {
-      if (kind === 'release') this.callsCaused += 1;
+      if (kind === 'release') this.#release(rider, command.reason);
       this.#end(exchange);
     }
   }
 
-  #drink(rider: Rider): void {
-    for (;;) {
-      const piece = this.deck.pull(rider.exchange);
-      if (piece.kind === 'nothing') {
-        rider.woken = false;
-        return;
-      }
-      if (piece.kind === 'head') {
-        demand(rider.source === null, 'one head');
-        rider.source = (piece.head.headers[0]?.[1] ?? '') as FlightId;
-        rider.takesComments = piece.head.headers[1]?.[1] === 'text/event-stream' && piece.head.contentLength === null;
-        demand(this.keys.get(rider.source) === rider.key, 'an answer reaches callers of its key only');
-      } else demand(rider.source !== null, 'the head comes first');
-      if (piece.kind === 'keepAlive') {
-        demand(rider.takesComments && rider.got.length % 16 === 0, 'a comment stands between events');
-        continue;
-      }
-      if (piece.kind === 'bytes') rider.got += Buffer.from(piece.bytes).toString();
-      const sent = rider.source === null ? undefined : this.sent.get(rider.source);
-      demand(sent?.text.startsWith(rider.got) === true, 'what a caller got is a prefix of its flight’s answer');
-      if (piece.kind === 'end' || piece.kind === 'trailers' || piece.endOfStream) {
-        demand(sent.whole && sent.text === rider.got, 'a clean end comes after the whole answer only');
-        this.#end(rider.exchange);
-        return;
-      }
-    }
+  /** Those whose wait has come to its end go at once, whoever went before. */
+  #release({ question }: Rider, reason: 'limit' | 'egress_down' | 'draining'): void {
+    this.callsCaused += 1;
+    if (reason === 'limit') return;
+    const turnMs = 1000 / this.limits.releaseRate;
+    const pace = this.#paceOf(question);
+    const last = this.#lastReleases.get(pace) ?? -Infinity;
+    this.judge.demand('limits', this.deck.now - last >= turnMs, 'release_rate holds');
+    this.#lastReleases.set(pace, this.deck.now);
   }
-}
 
-/** The answer's text from a place on: different for each flight, and nowhere the same twice. */
-function textOf(flight: FlightId, from: number, length: number): string {
-  let text = '';
-  for (let line = Math.floor(from / 16); text.length < (from % 16) + length; line += 1)
-    text += `${flight}:${line}`.padEnd(14) + '\n\n';
-  return text.slice(from % 16, (from % 16) + length);
+  /** Keys are the same for all tenants here, and so is their pace. */
+  #paceOf(question: string): string {
+    return question.slice(question.lastIndexOf('/'));
+  }
+
+  #drink(rider: Rider): void {
+    if (drink(rider, this) === 'over') this.#end(rider.exchange);
+  }
 }

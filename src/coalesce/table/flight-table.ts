@@ -46,8 +46,9 @@ export class FlightTable {
   readonly #board: Board;
   readonly #shadow: ShadowTable;
 
-  constructor(options: BoardOptions) {
-    this.#board = createBoard(options);
+  /** `board`: for who looks into the books, made of the same options. */
+  constructor(options: BoardOptions, board: Board = createBoard(options)) {
+    this.#board = board;
     this.#shadow = new ShadowTable({
       maxFlights: options.limits.maxFlights,
       maxBytes: options.limits.maxReplayBytesTotal,
