@@ -1,28 +1,14 @@
 /** Envoy's circuit breaker on the processor's cluster, raised in the shipped files: its default of 1,024 is a stampede. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { begin, chat, openSession, type Sent } from '../../harness/http-client.ts';
-import {
-  connectionManager,
-  type EnvoyConfig,
-  expectQuiet,
-  type HttpFilter,
-  type Stack,
-  startStack,
-} from '../../harness/stack.ts';
+import { expectQuiet, type Stack, startStack } from '../../harness/stack.ts';
 import { Conductor, gateAt } from '../support/conductor.ts';
+import { waitLong } from '../support/patient-envoy.ts';
 import { ends, expectWhole, legs, waitForWaiters } from './callers.ts';
 
 const followers = 1_500;
 /** HTTP/2, shared by the callers: a socket each would only measure the machine. */
 const connections = 20;
-
-/** A busy machine is not what is tested here: nobody fails open for a processor that is merely late. */
-function waitLong(config: EnvoyConfig): void {
-  for (const { name, typed_config } of connectionManager(config, 'ingress').http_filters) {
-    const own = (typed_config['extension_config'] as HttpFilter | undefined)?.typed_config ?? typed_config;
-    if (name.startsWith('coalesce.')) own['message_timeout'] = '60s';
-  }
-}
 
 describe.each(legs)('%s', (leg) => {
   const upstream = new Conductor();

@@ -11,7 +11,7 @@ import { Pacer } from './pacer.ts';
 type Answer = Partial<MockScript> | ((call: MockCall) => Partial<MockScript>);
 
 /** Longer than anything takes on a busy machine that is going to happen at all. */
-const patience = { timeout: 10_000, interval: 20 };
+const patience = { timeout: 25_000, interval: 20 };
 
 /** To be made in a describe block or at the top of a file: it registers the hooks. */
 export class SharedStack {
