@@ -88,10 +88,14 @@ const allPages: typeof probePages = [['/', () => livePageAnswer], ['/flights', f
 /** Listens; rejects where the address cannot be had. A socket file that nobody listens on is replaced. */
 export async function startAdmin({ address, pages, sources }: AdminOptions): Promise<Admin> {
   const makers = new Map(pages === 'all' ? allPages : probePages);
-  const limits = { maxHeaderSize: 8192, headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 5000 };
-  const server = createServer(limits, (request, response) => {
-    void answer({ request, response, makers, sources });
-  });
+  const timeouts = { headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 5000 };
+  // Node looks for overdue requests only every 30 s, in which slow ones keep all connections from others.
+  const server = createServer(
+    { ...timeouts, maxHeaderSize: 8192, connectionsCheckingInterval: 1000 },
+    (request, response) => {
+      void answer({ request, response, makers, sources });
+    },
+  );
   server.maxConnections = 256;
   server.timeout = 10_000;
   if (address.kind === 'unix') await removeStaleSocket(address.path);
