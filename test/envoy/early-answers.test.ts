@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Deferred, defer } from '../../harness/deferred.ts';
 import { begin, type Exchange } from '../../harness/http-client.ts';
-import { connectionManager, type EnvoyConfig, setClusterPort } from '../../harness/stack.ts';
+import { type EnvoyConfig, setClusterPort } from '../../harness/stack.ts';
 import { until } from '../support/condition.ts';
 import { chunked } from '../support/request-bodies.ts';
 import { allDone, SharedStack } from '../support/shared-stack.ts';
@@ -106,9 +106,6 @@ describe.each(['attached', 'detached'] as const)('%s', (leg) => {
 
 function prepare(config: EnvoyConfig): void {
   setClusterPort(config, 'llm', (upstream.address() as AddressInfo).port);
-  // While decide has the request, Envoy buffers as much of an HTTP/2 upload as the stream's window holds, whatever the
-  // route's limit is: with a larger window, an upload over the limit goes on only when it has ended.
-  connectionManager(config, 'ingress')['http2_protocol_options'] = { initial_stream_window_size: 1_048_576 };
 }
 
 /** A body of which the rest comes when the test says. */
