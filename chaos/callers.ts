@@ -14,7 +14,7 @@ import type { Asked, Verdict } from './judge.ts';
 /** At once. */
 const callerCount = 48;
 /** Longer than any deadline, the upstream's longest hang, keepalive and a busy machine together. */
-export const boundMs = 45_000;
+const boundMs = 45_000;
 const slowPauseMs = 150;
 const slowPauses = 20;
 const attempts = 3;

@@ -39,7 +39,7 @@ export type VerdictKind = (typeof verdictKinds)[number];
 export type Verdict = { readonly kind: VerdictKind; readonly why: string };
 
 /** How long after a kill its effect may reach a client: the signal, the reset, a busy machine. */
-export const slackMs = 1_500;
+const slackMs = 1_500;
 
 /** How long a busy processor may not know that a call has ended: who comes meanwhile joins its flight. */
 const newsMs = 1_000;

@@ -13,7 +13,11 @@ const oldestNode = 20;
 
 /** Each output folder, the project that fills it and the folders whose change makes it stale. */
 const builds = [
-  { output: '.build', project: 'tsconfig.tools.json', sources: ['harness', 'demo', 'bench', 'chaos', 'src', 'test/support'] },
+  {
+    output: '.build',
+    project: 'tsconfig.tools.json',
+    sources: ['harness', 'demo', 'bench', 'chaos', 'src', 'test/support'],
+  },
   { output: 'dist', project: 'tsconfig.build.json', sources: ['src'] },
 ];
 
