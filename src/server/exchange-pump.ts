@@ -33,7 +33,7 @@ export interface ExchangeTerms {
 }
 
 /** What Envoy may leave untaken of one exchange's replies before no more is made for it. */
-const UNSENT_LIMIT_BYTES = 64 * 1024;
+const UNSENT_LIMIT_BYTES = 16 * 1024;
 
 export class ExchangePump {
   readonly #stream: ProcessStream;

@@ -46,20 +46,20 @@ describe('reading', () => {
     expect(buffer.read(open(buffer))).toBe(chunk);
   });
 
-  test('several chunks are joined up to 64 KiB, and a larger one is parted', () => {
+  test('several chunks are joined up to 16 KiB, and a larger one is parted', () => {
     const buffer = new ReplayBuffer();
-    for (const size of [30_000, 30_000, 30_000, 100_000, 10]) buffer.append(Buffer.alloc(size));
+    for (const size of [7_500, 7_500, 7_500, 25_000, 10]) buffer.append(Buffer.alloc(size));
     const cursor = open(buffer);
     const sizes = Array.from({ length: 5 }, () => buffer.read(cursor)?.length ?? null);
-    expect(sizes).toEqual([60_000, 30_000, 65_536, 34_474, null]);
+    expect(sizes).toEqual([15_000, 7_500, 16_384, 8_626, null]);
   });
 
   test('late readers share the pieces that are full, wherever others stand', () => {
     const buffer = new ReplayBuffer();
-    const whole = Array.from({ length: 45 }, (_, index) => Buffer.alloc(5_000, index));
+    const whole = Array.from({ length: 45 }, (_, index) => Buffer.alloc(1_250, index));
     for (const chunk of whole) buffer.append(chunk);
     const piecesOf = (cursor: Cursor): (Uint8Array | null)[] => Array.from({ length: 4 }, () => buffer.read(cursor));
-    const midway = { next: 3, offset: 15_000 };
+    const midway = { next: 3, offset: 3_750 };
     const first = piecesOf(open(buffer));
     buffer.read(midway);
     const second = piecesOf(open(buffer));
@@ -68,7 +68,7 @@ describe('reading', () => {
     expect(first[3]).not.toBe(second[3]);
     expect(Buffer.concat(second.map((piece) => piece ?? Buffer.alloc(0))).equals(Buffer.concat(whole))).toBe(true);
     expect(readAll(buffer, midway)).toBe(Buffer.concat(whole.slice(16)).toString());
-    expect(buffer.heldBytes).toBe(225_000);
+    expect(buffer.heldBytes).toBe(56_250);
   });
 
   test('empty chunks leave no trace', () => {

@@ -12,7 +12,7 @@ export interface Cursor {
 }
 
 /** The most that one read takes, in bytes. */
-const READ_LIMIT = 64 * 1024;
+const READ_LIMIT = 16 * 1024;
 
 interface Piece {
   readonly bytes: Uint8Array;
@@ -70,7 +70,7 @@ export class ReplayBuffer {
 
   /**
    * Takes the bytes that follow the cursor: the next chunk as it was appended, or where several are waiting as many of
-   * them as fit into 64 KiB, joined. Null at the end of what is recorded.
+   * them as fit into 16 KiB, joined. Null at the end of what is recorded.
    */
   read(cursor: Cursor): Uint8Array | null {
     const first = this.#chunk(cursor.next);
