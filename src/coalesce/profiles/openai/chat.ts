@@ -6,7 +6,7 @@
 import { pathPatterns } from '../path-pattern.ts';
 import type { Profile } from '../profile.ts';
 import { asObject, envelope, rootOrder } from '../shared-rules.ts';
-import { completionUsage, floats, message, transfers, userIdentity, withVllm } from './members.ts';
+import { compatibleSampling, completionUsage, floats, message, transfers, userIdentity, withVllm } from './members.ts';
 
 /** The profile `openai-chat`. */
 export const openaiChat: Profile = {
@@ -88,14 +88,6 @@ export const openaiChat: Profile = {
       { path: ['function_call'], off: 'none' },
     ],
   },
-  sampling: {
-    temperatures: [['temperature']],
-    // Compatible servers (vLLM, Ollama, llama.cpp) read -1 as "choose one".
-    seeds: [
-      { path: ['seed'], random: ['-1'] },
-      { path: ['random_seed'], random: ['-1'] },
-    ],
-    overrides: [],
-  },
+  sampling: compatibleSampling,
   usage: completionUsage,
 };

@@ -3,7 +3,7 @@
 import { pathPatterns } from '../path-pattern.ts';
 import type { Profile } from '../profile.ts';
 import { asObject, envelope, noTools, rootOrder } from '../shared-rules.ts';
-import { completionUsage, floats, transfers, userIdentity, withVllm } from './members.ts';
+import { compatibleSampling, completionUsage, floats, transfers, userIdentity, withVllm } from './members.ts';
 
 /** The profile `openai-completions`. */
 export const openaiCompletions: Profile = {
@@ -27,13 +27,6 @@ export const openaiCompletions: Profile = {
   identity: [userIdentity],
   sideEffects: transfers,
   tools: noTools,
-  sampling: {
-    temperatures: [['temperature']],
-    seeds: [
-      { path: ['seed'], random: ['-1'] },
-      { path: ['random_seed'], random: ['-1'] },
-    ],
-    overrides: [],
-  },
+  sampling: compatibleSampling,
   usage: completionUsage,
 };

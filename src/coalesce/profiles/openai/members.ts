@@ -4,7 +4,7 @@
  */
 
 import { joinNames, knownNames, type KnownNames } from '../known-names.ts';
-import type { Envelope, MemberRule, SideEffect, Usage } from '../profile.ts';
+import type { Envelope, MemberRule, Sampling, SideEffect, Usage } from '../profile.ts';
 import { asObject, envelope, float, leaf } from '../shared-rules.ts';
 
 /** One part of a message's content. */
@@ -55,3 +55,14 @@ const tokens = { in: 'json', prompt: ['usage', 'prompt_tokens'], completion: ['u
 
 /** In a stream only where the call asked for it, in the last chunk. */
 export const completionUsage: Usage = { answer: tokens, stream: tokens };
+
+/** How OpenAI's endpoints and the servers that copy them tell whether an answer is chosen at random. */
+export const compatibleSampling: Sampling = {
+  temperatures: [['temperature']],
+  // Compatible servers (vLLM, Ollama, llama.cpp) read -1 as "choose one".
+  seeds: [
+    { path: ['seed'], random: ['-1'] },
+    { path: ['random_seed'], random: ['-1'] },
+  ],
+  overrides: [],
+};
