@@ -196,6 +196,18 @@ export class Switchboard {
       case 'resumeCall':
         this.#egress?.resume(effect.flight);
         return;
+      case 'claim':
+      case 'leave':
+      case 'holdReading':
+      case 'resumeReading':
+      case 'publishHead':
+      case 'publishBytes':
+      case 'publishEnd':
+      case 'publishFailure':
+      case 'closeJoining':
+      case 'takeSlot':
+      case 'giveSlotBack':
+        return;
       default:
         countFact(effect, this);
     }

@@ -7,6 +7,8 @@ import { headerValues, type HeaderList } from '../request/head.ts';
 import type { Answer, AnswerHead, Flight, FlightId } from '../flight/flight.ts';
 import { conclude, dropRequest, settle, type Board } from './board.ts';
 import { nextCallDeadline } from './call-deadlines.ts';
+import { loseLeader } from './fleet/losing.ts';
+import { publishGrowth, publishHead } from './fleet/publishing.ts';
 import { breakOff } from './giving-up.ts';
 import { leaderAnswered } from './launching.ts';
 import { holdLimits } from './pacing.ts';
@@ -21,8 +23,9 @@ export function answerBegan(
   came: { head: AnswerHead; endOfStream: boolean; now: number },
 ): void {
   const flight = board.flights.get(flightId);
-  if (flight?.state.phase !== 'calling') return;
+  if (flight?.state.phase !== 'calling' && flight?.state.phase !== 'following') return;
   const { startedAt, leader } = flight.state;
+  const isOwn = flight.state.phase === 'calling';
   const { head, now } = came;
   if (backsOff(board, flight, { failure: failureOf(head), now })) {
     board.effects.push({ kind: 'cancelCall', flight: flight.id });
@@ -41,8 +44,10 @@ export function answerBegan(
     heldUp: false,
   };
   flight.state = { phase: 'answering', startedAt, leader, answer };
-  dropRequest(board, flight);
-  board.effects.push({ kind: 'firstByteCame', afterMs: now - startedAt });
+  // Whoever follows may have to make the call after all, for callers that have no bytes yet.
+  if (isOwn) dropRequest(board, flight);
+  if (isOwn) board.effects.push({ kind: 'firstByteCame', afterMs: now - startedAt });
+  publishHead(flight, came, board.effects);
   board.deadlines.set(flight, nextCallDeadline(board, flight));
   if (came.endOfStream || head.contentLength === 0) land(board, flight, { trailers: null, now });
   else wakeAboard(board, flight);
@@ -72,6 +77,7 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
   answer.lastByteAt = came.now;
   board.replayBytes += came.bytes.length;
   holdLimits(board, flight, { answer, now: came.now });
+  publishGrowth(flight, came, board.effects);
   const { contentLength } = answer.head;
   if (contentLength !== null && answer.buffer.length >= contentLength)
     land(board, flight, { trailers: null, now: came.now });
@@ -87,7 +93,7 @@ export function answerEnded(
   const flight = board.flights.get(flightId);
   if (flight?.state.phase !== 'answering') return;
   const { head, buffer } = flight.state.answer;
-  if (head.contentLength !== null && buffer.length < head.contentLength) answerBroke(board, flightId, came.now);
+  if (head.contentLength !== null && buffer.length < head.contentLength) brokeOff(board, flight, came.now);
   else land(board, flight, came);
 }
 
@@ -97,7 +103,9 @@ function land(board: Board, flight: Flight, came: { trailers: HeaderList | null;
   if (leader !== null) board.leaders.delete(leader);
   flight.state = { phase: 'landed', answer, trailers: came.trailers };
   board.deadlines.remove(flight);
-  board.effects.push({ kind: 'answerCompleted', afterMs: came.now - startedAt });
+  if (flight.fleet.role !== 'follows') {
+    board.effects.push({ kind: 'answerCompleted', afterMs: came.now - startedAt });
+  }
   const failed = Number(answer.head.status) >= 400;
   if (!failed) tellTokensSaved(board, flight, answer);
   conclude(board, flight, { ending: failed ? 'failed_status' : 'landed', now: came.now });
@@ -112,7 +120,15 @@ function land(board: Board, flight: Flight, came: { trailers: HeaderList | null;
  */
 export function answerBroke(board: Board, flightId: FlightId, now: number): void {
   const flight = board.flights.get(flightId);
-  if (flight === undefined || flight.ending !== null) return;
+  if (flight !== undefined) brokeOff(board, flight, now);
+}
+
+function brokeOff(board: Board, flight: Flight, now: number): void {
+  if (flight.ending !== null) return;
+  if (flight.fleet.role === 'follows') {
+    loseLeader(board, flight, { why: 'cut', now });
+    return;
+  }
   const failure = { reason: 'connect_failure', retryAfterMs: null };
   if (flight.state.phase === 'backingOff' || backsOff(board, flight, { failure, now })) return;
   const begun = flight.state.phase === 'answering';

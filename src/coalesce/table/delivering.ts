@@ -1,6 +1,6 @@
 /** What a caller in deliver gets next. It is the shell that asks, when the caller's stream takes more. */
 
-import type { AnswerHead, CallerRole, ExchangeId } from '../flight/flight.ts';
+import type { AnswerHead, Caller, CallerRole, ExchangeId } from '../flight/flight.ts';
 import { replayedTrailers } from '../flight/replayed-headers.ts';
 import type { HeaderList } from '../request/head.ts';
 import type { Board } from './board.ts';
@@ -42,8 +42,7 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
   if (caller.state.phase === 'waiting') {
     caller.state = { phase: 'streaming', exchange };
     board.deadlines.remove(caller);
-    // The leader of an attached flight is upstream: one that was to lead and was overtaken is not it.
-    const role = caller.role === 'leader' && caller.flight.leg === 'attached' ? 'follower' : caller.role;
+    const role = caller.role === 'leader' && !isOwner(caller) ? 'follower' : caller.role;
     const freshForMs = caller.freshUntil === null ? null : Math.max(0, caller.freshUntil - now);
     if (role === 'follower') board.effects.push({ kind: 'followerServed', waitedMs: now - caller.arrivedAt });
     const endOfStream = ends() && trailers === null;
@@ -60,6 +59,13 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
   }
   if (!ends()) return isOwed ? { kind: 'keepAlive' } : NOTHING;
   if (trailers === null) return last({ kind: 'end' });
-  const isOwner = caller.role === 'leader' && caller.flight.leg === 'detached';
-  return last({ kind: 'trailers', trailers: isOwner ? trailers : replayedTrailers(trailers) });
+  return last({ kind: 'trailers', trailers: isOwner(caller) ? trailers : replayedTrailers(trailers) });
+}
+
+/**
+ * Whether the answer is one to this caller's own request. The leader of an attached flight is upstream: one in deliver that was
+ * to lead was overtaken. Where another instance leads, it is nobody here.
+ */
+function isOwner({ role, flight }: Caller): boolean {
+  return role === 'leader' && flight.leg === 'detached' && flight.fleet.role !== 'follows';
 }

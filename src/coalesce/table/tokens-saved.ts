@@ -9,7 +9,10 @@ import type { Board } from './board.ts';
 const LARGEST_WHOLE = 1024 * 1024;
 
 /** For a whole answer, before anything of it is dropped. Nothing where it tells nothing. */
-export function tellTokensSaved(board: Board, { usage, followers }: Flight, answer: Answer): void {
+export function tellTokensSaved(board: Board, flight: Flight, answer: Answer): void {
+  const { usage, fleet } = flight;
+  // Where another instance leads, all of them are.
+  const followers = flight.followers + (fleet.role === 'follows' ? 1 : 0);
   const body = followers === 0 ? null : bodyOf(answer);
   if (body === null) return;
   const { headers } = answer.head;
