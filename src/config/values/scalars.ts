@@ -79,6 +79,15 @@ export function nonEmptyText(): z.ZodType<string> {
   return scalar('a text that is not empty', (value) => (typeof value === 'string' && value !== '' ? value : null));
 }
 
+/** A text of one form; `allowed` says which. */
+export function matching(form: RegExp, allowed: string): z.ZodType<string> {
+  return scalar(allowed, (value) => (typeof value === 'string' && form.test(value) ? value : null));
+}
+
+export function flag(): z.ZodType<boolean> {
+  return scalar('true or false', (value) => (typeof value === 'boolean' ? value : null));
+}
+
 /** Like `nonEmptyText`, for what no message may repeat. */
 export function confidentialText(allowed: string): z.ZodType<string> {
   return z.unknown().transform((value, context) => {
@@ -96,7 +105,7 @@ export function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
-function scalar<Value extends string | number | object>(
+function scalar<Value extends string | number | boolean | object>(
   allowed: string,
   read: (value: unknown) => Value | null,
 ): z.ZodType<Value> {
