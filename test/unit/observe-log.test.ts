@@ -28,6 +28,7 @@ const flight: FlightEnd = {
   flight: 'f1',
   key8: key,
   leg: 'attached',
+  fleet: 'apart',
   ending: 'landed',
   status: 200,
   bytes: 10,
