@@ -330,7 +330,7 @@ const processorCluster: readonly DoctorCase[] = [
   lacking('processor_pending_limit', [...threshold, 'max_pending_requests']),
 ];
 
-/** All cases that a file can have; `drain_time` and `envoy_too_old` need a running Envoy. */
+/** All cases that a file can have; `drain_time`, `envoy_too_old` and `envoy_vulnerable` need a running Envoy. */
 export const doctorCases: readonly DoctorCase[] = [
   ...presence,
   ...filters,
