@@ -227,6 +227,14 @@ const neighbours: readonly DoctorCase[] = [
     },
   },
   {
+    ...inserted('per_user_limit_behind', 2, httpFilter('ratelimit', { stage: 1 })),
+    what: 'a limit of its stage counts users',
+    change: (config) => {
+      config.insert(chain, 2, httpFilter('ratelimit', { stage: 1 }));
+      config.set([...route, 'route', 'rate_limits'], [{ stage: 1, actions: [{ remote_address: {} }] }]);
+    },
+  },
+  {
     id: 'second_full_duplex',
     what: 'two more ext_proc filters in FULL_DUPLEX_STREAMED',
     change: (config) => {

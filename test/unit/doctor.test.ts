@@ -158,6 +158,12 @@ describe('what is right has nothing found:', () => {
         [{ actions: [upstream, { request_headers: { header_name: 'x-model' } }] }],
       );
     },
+    'limits on users in front and on the upstream behind, by stages': (config) => {
+      config.insert([...ingress, 'http_filters'], 2, httpFilter('ratelimit', { stage: 1 }));
+      config.insert([...ingress, 'http_filters'], 0, httpFilter('ratelimit'));
+      const upstream = { stage: 1, actions: [{ generic_key: { descriptor_value: 'llm' } }] };
+      config.set([...route, 'route', 'rate_limits'], [{ actions: [{ remote_address: {} }] }, upstream]);
+    },
     'one neighbour in FULL_DUPLEX_STREAMED': (config) => {
       const mode = { processing_mode: { request_body_mode: 'FULL_DUPLEX_STREAMED' } };
       config.insert([...ingress, 'http_filters'], 0, httpFilter('ext_proc', mode));
