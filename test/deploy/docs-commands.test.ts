@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { repositoryRoot } from '../../harness/root.ts';
 import { type Stack, startStack } from '../../harness/stack.ts';
 import { parseCommandLine, usage } from '../../src/cli/command-line.ts';
+import { findingIds } from '../../src/doctor/catalogue.ts';
 import { kustomize } from '../support/deployed.ts';
 import { type Command, documents, fencedCommands, hiddenCommands, inlineCommands } from '../support/documents.ts';
 
@@ -58,6 +59,16 @@ describe('run, on a stack where the text has one', () => {
       for (const line of prints) expect(stdout).toMatch(patternOf(line));
     },
   );
+
+  test('every metric that the documents name is exported', async () => {
+    const pages = [`${stack?.processor.adminUrl ?? ''}/metrics`, `${stack?.envoy.adminUrl ?? ''}/stats/prometheus`];
+    const texts = await Promise.all(pages.map(async (page) => (await fetch(page)).text()));
+    const exported = new Set(texts.flatMap((text) => [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name)));
+    const named = all.flatMap(({ text }) => text.match(/\b(?:coalesce|envoy)_[a-z_]*[a-z]\b/g) ?? []);
+    const metrics = [...new Set(named)].filter((name) => !isNoMetric.has(name));
+    expect(metrics.length).toBeGreaterThan(20);
+    expect(metrics.filter((name) => !exported.has(name))).toEqual([]);
+  });
 });
 
 describe('a whole suite: its script is there, and knows its options', () => {
@@ -101,6 +112,9 @@ describe('what is in the documents by mistake is found', () => {
     expect('twos').not.toMatch(patternOf('t…o'));
   });
 });
+
+/** A field of Envoy's configuration, and what doctor finds. */
+const isNoMetric: ReadonlySet<string> = new Set(['envoy_grpc', ...findingIds]);
 
 /** `a && b`: each of them. */
 function steps(command: Command): Command[] {
