@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 
-import { check } from './cli/check.ts';
+import { check, printSchema } from './cli/check.ts';
 import { exitCodes, parseCommandLine, usage } from './cli/command-line.ts';
 import { doctor } from './cli/doctor.ts';
 import { explain } from './cli/explain.ts';
@@ -38,6 +38,8 @@ async function run(argv: readonly string[]): Promise<void> {
       const result = check(command.config, readFile);
       return leave(result.exitCode, result);
     }
+    case 'schema':
+      return leave(exitCodes.ok, printSchema());
     case 'doctor': {
       const result = await doctor(command, { readFile, readUrl });
       return leave(result.exitCode, result);

@@ -10,9 +10,19 @@ import type { Address } from './values/address.ts';
 import { keysOf } from './mistakes/keys.ts';
 import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './policy-definition.ts';
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
-import { namedPolicy, reservedNames } from './policy/named-policies.ts';
+import { namedPolicy, policiesSchema, reservedNames } from './policy/named-policies.ts';
 import { addedProfile, type AddedProfile } from './policy/profiles.ts';
-import { address, confidentialText, count, duration, nonEmptyText, oneOf, origin, size } from './values/scalars.ts';
+import {
+  address,
+  confidentialText,
+  count,
+  duration,
+  nonEmptyText,
+  oneOf,
+  origin,
+  size,
+  type JsonSchema,
+} from './values/scalars.ts';
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -105,10 +115,7 @@ const admission = z
   .transform((read) => ({ maxUpstream: read.max_upstream, maxQueue: read.max_queue, maxWaitMs: read.max_wait }));
 
 /** A list; a single value is a list of one. */
-const addresses: z.ZodType<readonly Address[]> = z.preprocess(
-  (value) => (typeof value === 'string' ? [value] : value),
-  z.array(address()).min(1).max(16),
-);
+const addresses: z.ZodType<readonly Address[]> = oneOrMore(z.array(address()).min(1).max(16));
 
 const file = z.strictObject({
   listen: addresses.default([{ kind: 'tcp', host: '127.0.0.1', port: 9002 }]),
@@ -133,6 +140,12 @@ const file = z.strictObject({
   policies: z.unknown().default({}),
 });
 
+function oneOrMore(list: z.ZodType<readonly Address[]>): z.ZodType<readonly Address[]> {
+  const { pattern } = z.toJSONSchema(address(), { io: 'input' });
+  const type = z.preprocess((value) => (typeof value === 'string' ? [value] : value), list);
+  return type.meta({ type: ['string', 'array'], pattern });
+}
+
 const content: z.ZodType<ConfigContent> = file.transform(contentOf);
 
 /** The definition applied to plain data, as YAML or JSON gives it. */
@@ -146,6 +159,20 @@ export function parseContent(raw: unknown): z.ZodSafeParseResult<ConfigContent> 
  */
 export function knownKeys(): string[] {
   return [...keysOf(file), ...keysOf(namedPolicy(defaultPolicyContent)).map((key) => `policies.*.${key}`)];
+}
+
+/** What of the definition JSON Schema (draft 7) can express, without defaults. */
+export function fileSchema(): JsonSchema {
+  const schemaOf = (type: z.ZodType): JsonSchema => {
+    // zod puts the mark of its `prefault` where others look for the value that applies.
+    const override: Parameters<typeof z.toJSONSchema>[1] = {
+      override: ({ jsonSchema }) => void delete jsonSchema.default,
+    };
+    return z.toJSONSchema(type, { target: 'draft-7', io: 'input', unrepresentable: 'any', ...override });
+  };
+  const { $schema: _dialect, ...policy } = schemaOf(namedPolicy(defaultPolicyContent));
+  const whole = schemaOf(file);
+  return { ...whole, properties: { ...Object(whole['properties']), policies: policiesSchema(policy) } };
 }
 
 function contentOf(read: z.output<typeof file>): ConfigContent {

@@ -4,7 +4,7 @@ import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import type { Config } from '../config/definition.ts';
 import { printMistake } from '../config/mistakes/mistakes.ts';
 import type { ConfigResult } from '../config/read.ts';
-import { reconfigured } from '../config/reload.ts';
+import { reconfigured } from '../config/reloading/reconfigured.ts';
 import { startAdmin, type Admin, type FlightsPage } from '../observe/admin.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics, type Totals } from '../observe/metrics.ts';

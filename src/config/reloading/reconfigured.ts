@@ -1,7 +1,7 @@
 /** What of a configuration can change while the process runs, and what waits for its next start. */
 
-import { formatAddress, type Address } from './values/address.ts';
-import type { Config } from './definition.ts';
+import { formatAddress, type Address } from '../values/address.ts';
+import type { Config } from '../definition.ts';
 
 /** The new configuration as far as it can be had now; `kept` names the changed keys that stay as they are. */
 export function reconfigured(running: Config, next: Config): { config: Config; kept: readonly string[] } {
