@@ -41,7 +41,7 @@ Commands:
   explain [--config FILE] [--policy NAME] [--json] [REQUEST…]
                           say of requests (files, or stdin) whether they are shared, and what their key is made of;
                           of two, what differs. REQUEST: HTTP as text, a HAR, or JSON {method, path, headers, body |
-                          body_base64, metadata?, attributes?}, a list or lines of those
+                          body_base64, metadata?, attributes?, fleet?}, a list or lines of those
   doctor [--config FILE] --envoy FILE | --admin URL [--json]
                           say what in an Envoy configuration, or a running Envoy, would break coalescing
 

@@ -8,6 +8,8 @@ import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import type { Address } from './values/address.ts';
 import { keysOf } from './mistakes/keys.ts';
+import { leastSecretBytes } from './named-files/secret.ts';
+import type { Tls, TlsFiles } from './named-files/tls.ts';
 import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './policy-definition.ts';
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
 import { namedPolicy, policiesSchema, reservedNames } from './policy/named-policies.ts';
@@ -60,6 +62,8 @@ export interface Config {
   readonly orphanGraceMs: number;
   /** At least 32 bytes; null: one is drawn at start. */
   readonly secret: Buffer | null;
+  /** mTLS on the gRPC port; null: plain text. */
+  readonly tls: Tls | null;
   readonly limits: Limits;
   readonly admission: Admission;
   readonly maxPromotions: number;
@@ -73,14 +77,13 @@ export interface Config {
   readonly policies: readonly NamedPolicy[];
 }
 
-/** What a file says, before the secret is looked up and the policies are built on the file's own. */
-export interface ConfigContent extends Omit<Config, 'secret' | 'policies'> {
+/** What a file says, before the files that it names are read and the policies are built on the file's own. */
+export interface ConfigContent extends Omit<Config, 'secret' | 'tls' | 'policies'> {
   readonly policyData: unknown;
   readonly secretText: string | null;
   readonly secretFile: string | null;
+  readonly tlsFiles: TlsFiles | null;
 }
-
-export const leastSecretBytes = 32;
 
 const second = 1000;
 /**
@@ -131,6 +134,11 @@ const file = z.strictObject({
       ...keyShape(defaultPolicyContent.key),
     })
     .prefault({}),
+  tls: z
+    .strictObject({ cert: nonEmptyText(), key: nonEmptyText(), client_ca: nonEmptyText() })
+    .transform((read): TlsFiles => ({ cert: read.cert, key: read.key, clientCa: read.client_ca }))
+    .nullable()
+    .default(null),
   limits,
   admission,
   max_promotions: count({ most: 1000 }).default(3),
@@ -186,6 +194,7 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     orphanGraceMs: read.orphan_grace,
     secretText: read.key.secret,
     secretFile: read.key.secret_file,
+    tlsFiles: read.tls,
     limits: limitsOf(read.limits),
     admission: read.admission,
     maxPromotions: read.max_promotions,

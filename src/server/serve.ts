@@ -64,10 +64,10 @@ export async function startService(options: { config: Config; log: Log; pid: num
     await Promise.all([admin.close(), probes?.close(), board.close()]);
   };
   let stopping: Promise<void> | null = null;
-  return { reload: (read) => reload(board, read), drain: () => (stopping ??= stop()) };
+  return { reload: (read) => reload(board, read, grpc), drain: () => (stopping ??= stop()) };
 }
 
-function reload(board: Switchboard, read: ConfigResult): void {
+function reload(board: Switchboard, read: ConfigResult, grpc: GrpcServer): void {
   const { log, metrics } = board;
   if (read.kind === 'mistakes') {
     metrics.countReload('refused');
@@ -76,6 +76,7 @@ function reload(board: Switchboard, read: ConfigResult): void {
   }
   const { config, kept } = reconfigured(board.config, read.config);
   board.reconfigure(config);
+  if (config.tls !== null) grpc.renewCertificates(config.tls);
   metrics.countReload('applied');
   log.configurationReloaded(kept);
   log.setLevel(config.logLevel);
