@@ -3,7 +3,7 @@
  * are ever the same bytes.
  */
 
-import crypto from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 
 /** Null, a text and a list are told apart, whatever they hold. */
 export type Part = string | null | readonly Part[];
@@ -39,9 +39,8 @@ const ONE_CALL_BYTES = 64 * 1024;
 /** Of the prefix in UTF-16, which keeps every JavaScript string apart (UTF-8 would merge lone surrogates), and the bytes. */
 function hmac(secret: Uint8Array, prefix: string, bytes: Uint8Array): string {
   const length = 2 * prefix.length + bytes.length;
-  // Node 20 has the one-call form from 20.12 on.
-  if (length > ONE_CALL_BYTES || secret.length > BLOCK || typeof crypto.hash !== 'function') {
-    return crypto.createHmac('sha256', secret).update(prefix, 'utf16le').update(bytes).digest('hex');
+  if (length > ONE_CALL_BYTES || secret.length > BLOCK) {
+    return createHmac('sha256', secret).update(prefix, 'utf16le').update(bytes).digest('hex');
   }
   const inner = Buffer.allocUnsafe(BLOCK + length);
   writePad(inner, secret, 0x36);
@@ -49,8 +48,8 @@ function hmac(secret: Uint8Array, prefix: string, bytes: Uint8Array): string {
   inner.set(bytes, BLOCK + 2 * prefix.length);
   const outer = Buffer.allocUnsafe(BLOCK + 32);
   writePad(outer, secret, 0x5c);
-  outer.write(crypto.hash('sha256', inner, 'hex'), BLOCK, 'hex');
-  const text = crypto.hash('sha256', outer, 'hex');
+  outer.write(hash('sha256', inner, 'hex'), BLOCK, 'hex');
+  const text = hash('sha256', outer, 'hex');
   // The memory comes from a pool that others write to: nothing of the secret stays there.
   inner.fill(0, 0, BLOCK);
   outer.fill(0, 0, BLOCK);
