@@ -17,6 +17,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createEgress, type Egress } from '../upstream/call.ts';
 import { countFact } from './facts.ts';
+import { randomHexSource } from './random-hex.ts';
 
 /** An exchange as the switchboard reaches it. */
 export interface Reachable {
@@ -45,11 +46,12 @@ export class Switchboard {
     this.log = options.log;
     this.#secret = config.secret ?? randomBytes(32);
     this.#profiles = profilesOf(config);
+    const randomHex = randomHexSource();
     this.table = new FlightTable({
       leg: config.egress === null ? 'attached' : 'detached',
       names: {
-        flight: () => randomBytes(8).toString('hex') as FlightId,
-        ticket: () => `t${randomBytes(32).toString('hex')}` as Ticket,
+        flight: () => randomHex(8) as FlightId,
+        ticket: () => `t${randomHex(32)}` as Ticket,
       },
       random: () => this.chance(),
       limits: tableLimits(config),
