@@ -8,4 +8,4 @@ export type { EnvoyMessage } from './wire/envoy-message.ts';
 export type { LazyStructs } from './wire/lazy-structs.ts';
 export { encodeReply } from './wire/reply.ts';
 export type { ModeOverride } from './wire/mode-override.ts';
-export type { Reply } from './wire/reply.ts';
+export type { Metadata, Reply } from './wire/reply.ts';

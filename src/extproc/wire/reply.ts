@@ -5,37 +5,40 @@
 import type { HeaderList } from '../../coalesce/request/head.ts';
 import { bytesOfHeaders, writeHeaderMap, writeHeaderMutation } from './header-fields.ts';
 import { writeMode, type ModeOverride } from './mode-override.ts';
-import { delimitedTag, varintTag } from './proto-reader.ts';
+import { delimitedTag, fixed64Tag, varintTag } from './proto-reader.ts';
 import { ProtoWriter } from './proto-writer.ts';
 
+/** Dynamic metadata in the namespace `coalesce`. */
+export type Metadata = Readonly<Record<string, string | number>>;
+
 /**
- * One message to Envoy. `metadata` becomes dynamic metadata in the namespace `coalesce`, string values only. `setHeaders`
+ * One message to Envoy. `metadata` that is not empty becomes dynamic metadata, for filters and access logs. `setHeaders`
  * replace what is there under their names; header values hold one byte in each UTF-16 unit.
  */
 export type Reply =
   | {
       readonly kind: 'continueRequestHeaders';
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
       readonly mode?: ModeOverride;
       readonly setHeaders?: HeaderList;
       readonly removeHeaders?: readonly string[];
     }
   | {
       readonly kind: 'continueRequestBody';
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
       readonly setHeaders?: HeaderList;
       readonly removeHeaders?: readonly string[];
     }
   | { readonly kind: 'continueRequestTrailers' }
   | {
       readonly kind: 'continueResponseHeaders';
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
       readonly mode?: ModeOverride;
       readonly setHeaders?: HeaderList;
       readonly removeHeaders?: readonly string[];
     }
-  | { readonly kind: 'continueResponseBody' }
-  | { readonly kind: 'continueResponseTrailers' }
+  | { readonly kind: 'continueResponseBody'; readonly metadata?: Metadata }
+  | { readonly kind: 'continueResponseTrailers'; readonly metadata?: Metadata }
   /** Lengthens the running message_timeout to `ms` from now; Envoy caps it at its `max_message_timeout`. */
   | { readonly kind: 'extendTimeout'; readonly ms: number }
   | {
@@ -45,17 +48,22 @@ export type Reply =
       readonly body: Uint8Array;
       /** For `%RESPONSE_CODE_DETAILS%` in access logs. */
       readonly details: string;
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
     }
   | {
       readonly kind: 'streamHead';
       readonly status: string;
       readonly headers: HeaderList;
       readonly endOfStream: boolean;
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
     }
-  | { readonly kind: 'streamBody'; readonly bytes: Uint8Array; readonly endOfStream: boolean }
-  | { readonly kind: 'streamTrailers'; readonly trailers: HeaderList };
+  | {
+      readonly kind: 'streamBody';
+      readonly bytes: Uint8Array;
+      readonly endOfStream: boolean;
+      readonly metadata?: Metadata;
+    }
+  | { readonly kind: 'streamTrailers'; readonly trailers: HeaderList; readonly metadata?: Metadata };
 
 /**
  * The bytes of one reply. They may be shared with other exchanges, and are never written to. The same `bytes` object twice in
@@ -72,9 +80,11 @@ export function encodeReply(reply: Reply): Buffer {
     case 'continueRequestTrailers':
       return CONTINUE_REQUEST_TRAILERS;
     case 'continueResponseBody':
-      return CONTINUE_RESPONSE_BODY;
+      return reply.metadata === undefined ? CONTINUE_RESPONSE_BODY : encodeContinue(RESPONSE.responseBody, reply);
     case 'continueResponseTrailers':
-      return CONTINUE_RESPONSE_TRAILERS;
+      return reply.metadata === undefined
+        ? CONTINUE_RESPONSE_TRAILERS
+        : encodeContinue(RESPONSE.responseTrailers, reply);
     case 'extendTimeout':
       return encodeTimeout(reply.ms);
     case 'immediate':
@@ -82,14 +92,14 @@ export function encodeReply(reply: Reply): Buffer {
     case 'streamHead':
       return encodeStreamHead(reply);
     case 'streamBody':
-      return encodeStreamBody(reply.bytes, reply.endOfStream);
+      return encodeStreamBody(reply);
     case 'streamTrailers':
-      return encodeStreamTrailers(reply.trailers);
+      return encodeStreamTrailers(reply);
   }
 }
 
 interface Continue {
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Metadata;
   readonly mode?: ModeOverride;
   readonly setHeaders?: HeaderList;
   readonly removeHeaders?: readonly string[];
@@ -184,44 +194,58 @@ function encodeStreamHead(reply: Extract<Reply, { kind: 'streamHead' }>): Buffer
   return writer.finish();
 }
 
-let lastChunk: { readonly bytes: Uint8Array; readonly endOfStream: boolean; readonly encoded: Buffer } | null = null;
+type StreamBody = Extract<Reply, { kind: 'streamBody' }>;
 
-function encodeStreamBody(bytes: Uint8Array, endOfStream: boolean): Buffer {
-  if (lastChunk?.bytes === bytes && lastChunk.endOfStream === endOfStream) return lastChunk.encoded;
-  const writer = new ProtoWriter(bytes.byteLength + SMALL_ROOM);
+let lastChunk: (StreamBody & { readonly encoded: Buffer }) | null = null;
+
+function encodeStreamBody(reply: StreamBody): Buffer {
+  const { bytes, endOfStream, metadata } = reply;
+  const isAgain = lastChunk?.bytes === bytes && lastChunk.endOfStream === endOfStream;
+  if (lastChunk !== null && isAgain && isSame(lastChunk.metadata, metadata)) return lastChunk.encoded;
+  const writer = new ProtoWriter(bytes.byteLength + (metadata === undefined ? SMALL_ROOM : METADATA_ROOM));
   writer.message(RESPONSE.streamedImmediateResponse, () => {
     writer.message(STREAMED.body, () => {
       if (endOfStream) writer.varint(STREAMED_BODY.endOfStream, 1);
       writer.bytes(STREAMED_BODY.body, bytes);
     });
   });
+  writeMetadata(writer, metadata);
   const encoded = writer.finish();
-  lastChunk = { bytes, endOfStream, encoded };
+  lastChunk = { ...reply, encoded };
   return encoded;
 }
 
-function encodeStreamTrailers(trailers: HeaderList): Buffer {
+function isSame(left: Metadata = {}, right: Metadata = {}): boolean {
+  const names = Object.keys(left);
+  return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
+}
+
+function encodeStreamTrailers({ trailers, metadata }: Extract<Reply, { kind: 'streamTrailers' }>): Buffer {
   const writer = new ProtoWriter(roomFor(trailers));
   writer.message(RESPONSE.streamedImmediateResponse, () => {
     writeHeaderMap(writer, STREAMED.trailers, trailers);
   });
+  writeMetadata(writer, metadata);
   return writer.finish();
 }
 
 /** google.protobuf.Struct: a map<string, Value>, whose entry is {key = 1, value = 2}. */
 const STRUCT_FIELDS: number = delimitedTag(1);
 const ENTRY = { key: delimitedTag(1), value: delimitedTag(2) };
-const VALUE = { string: delimitedTag(3), struct: delimitedTag(5) };
+const VALUE = { number: fixed64Tag(2), string: delimitedTag(3), struct: delimitedTag(5) };
 const NAMESPACE = 'coalesce';
 
 /** The Struct {coalesce: {…}}. Written by hand: google-protobuf takes seven times as long for this one fixed shape. */
-function writeMetadata(writer: ProtoWriter, metadata: Readonly<Record<string, string>> | undefined): void {
+function writeMetadata(writer: ProtoWriter, metadata: Metadata | undefined): void {
   if (metadata === undefined) return;
   writer.message(RESPONSE.dynamicMetadata, () => {
     writeEntry(writer, NAMESPACE, () => {
       writer.message(VALUE.struct, () => {
         for (const [key, value] of Object.entries(metadata).toReversed()) {
-          writeEntry(writer, key, () => writer.utf8(VALUE.string, value));
+          writeEntry(writer, key, () => {
+            if (typeof value === 'number') writer.double(VALUE.number, value);
+            else writer.utf8(VALUE.string, value);
+          });
         }
       });
     });
