@@ -87,7 +87,7 @@ describe('in a sentence: our own commands are as the usage has them, and others 
   const others = inline.flatMap(steps).filter((command) => !isSuite(command));
 
   test.each(others.map(({ place, text }) => [place, text] as const))('%s: %s', (_place, text) => {
-    const own = /^(?:envoy-coalescer|node dist\/main\.js)\b(.*)$/.exec(text);
+    const own = /^(?:(?:npx )?envoy-coalescer|node dist\/main\.js)\b(.*)$/.exec(text);
     expect(own, `${text}: neither run nor on a list; put it into a fence of the kind console`).not.toBeNull();
     const words = (own?.[1] ?? '').split(' ').filter((word) => word !== '');
     const [command = 'serve'] = words;
