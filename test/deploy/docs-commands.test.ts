@@ -53,11 +53,12 @@ describe('run, on a stack where the text has one', () => {
     '%s: %s',
     async (_place, _text, { text, prints }) => {
       const here = withAddresses(withFiles(text), stack);
-      const options = { cwd: repositoryRoot, maxBuffer: 2 ** 24, timeout: 25_000 };
+      const options = { cwd: repositoryRoot, maxBuffer: 2 ** 24, timeout: 60_000 };
       const { stdout, stderr } = await execute('bash', ['-euo', 'pipefail', '-c', here], options);
       expect(stdout + stderr).not.toBe('');
       for (const line of prints) expect(stdout).toMatch(patternOf(line));
     },
+    90_000,
   );
 
   test('every metric that the documents name is exported', async () => {
