@@ -256,7 +256,6 @@ describe('a mistaken configuration', () => {
   });
 
   it.each([
-    ['tls: {}', 'tls'],
     ['redis: {}', 'redis'],
     ['tracing: {}', 'tracing'],
     ['prices: {}', 'prices'],

@@ -6,7 +6,8 @@ import type { HeaderList } from '../../coalesce/request/head.ts';
 import { bytesOfHeaders, writeHeaderMap, writeHeaderMutation } from './header-fields.ts';
 import { writeMode, type ModeOverride } from './mode-override.ts';
 import { delimitedTag, varintTag } from './proto-reader.ts';
-import { ProtoWriter } from './proto-writer.ts';
+import { frameOf, ProtoWriter } from './proto-writer.ts';
+import { encodeStreamBody, STREAMED_IMMEDIATE_RESPONSE } from './streamed-body.ts';
 
 /**
  * One message to Envoy. `metadata` becomes dynamic metadata in the namespace `coalesce`, string values only. `setHeaders`
@@ -57,10 +58,7 @@ export type Reply =
   | { readonly kind: 'streamBody'; readonly bytes: Uint8Array; readonly endOfStream: boolean }
   | { readonly kind: 'streamTrailers'; readonly trailers: HeaderList };
 
-/**
- * The bytes of one reply. They may be shared with other exchanges, and are never written to. The same `bytes` object twice in
- * a row in `streamBody` gives the same Buffer: many followers are sent the same chunk, which nobody changes.
- */
+/** One reply, in its gRPC frame. The bytes may be shared with other exchanges, and are never written to. */
 export function encodeReply(reply: Reply): Buffer {
   switch (reply.kind) {
     case 'continueRequestHeaders':
@@ -107,12 +105,12 @@ const RESPONSE = {
   dynamicMetadata: delimitedTag(8),
   modeOverride: delimitedTag(9),
   overrideMessageTimeout: delimitedTag(10),
-  streamedImmediateResponse: delimitedTag(11),
+  streamedImmediateResponse: STREAMED_IMMEDIATE_RESPONSE,
 };
 
-const CONTINUE_REQUEST_TRAILERS: Buffer = Buffer.from([RESPONSE.requestTrailers, 0]);
-const CONTINUE_RESPONSE_BODY: Buffer = Buffer.from([RESPONSE.responseBody, 0]);
-const CONTINUE_RESPONSE_TRAILERS: Buffer = Buffer.from([RESPONSE.responseTrailers, 0]);
+const CONTINUE_REQUEST_TRAILERS: Buffer = frameOf([RESPONSE.requestTrailers, 0]);
+const CONTINUE_RESPONSE_BODY: Buffer = frameOf([RESPONSE.responseBody, 0]);
+const CONTINUE_RESPONSE_TRAILERS: Buffer = frameOf([RESPONSE.responseTrailers, 0]);
 
 /** HeadersResponse and BodyResponse alike: a CommonResponse, whose status CONTINUE is the default. */
 const RESPONSE_COMMON: number = delimitedTag(1);
@@ -128,7 +126,7 @@ function encodeContinue(member: number, { metadata, mode, setHeaders = [], remov
       writeHeaderMutation(writer, COMMON_HEADER_MUTATION, { set: setHeaders, remove: removeHeaders });
     });
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** google.protobuf.Duration */
@@ -141,7 +139,7 @@ function encodeTimeout(ms: number): Buffer {
     writer.varint(DURATION.nanos, (whole % 1_000) * 1_000_000);
     writer.varint(DURATION.seconds, Math.floor(whole / 1_000));
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** ImmediateResponse, and HttpStatus within it. */
@@ -162,15 +160,13 @@ function encodeImmediate(reply: Extract<Reply, { kind: 'immediate' }>): Buffer {
     writeHeaderMutation(writer, IMMEDIATE.headers, { set: reply.headers });
     writer.message(IMMEDIATE.status, () => writer.varint(HTTP_STATUS_CODE, reply.status));
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** StreamedImmediateResponse */
-const STREAMED = { head: delimitedTag(1), body: delimitedTag(2), trailers: delimitedTag(3) };
+const STREAMED = { head: delimitedTag(1), trailers: delimitedTag(3) };
 /** HttpHeaders */
 const HTTP_HEADERS = { headers: delimitedTag(1), endOfStream: varintTag(3) };
-/** StreamedBodyResponse */
-const STREAMED_BODY = { body: delimitedTag(1), endOfStream: varintTag(2) };
 
 function encodeStreamHead(reply: Extract<Reply, { kind: 'streamHead' }>): Buffer {
   const writer = new ProtoWriter(roomFor(reply.headers));
@@ -181,23 +177,7 @@ function encodeStreamHead(reply: Extract<Reply, { kind: 'streamHead' }>): Buffer
     });
   });
   writeMetadata(writer, reply.metadata);
-  return writer.finish();
-}
-
-let lastChunk: { readonly bytes: Uint8Array; readonly endOfStream: boolean; readonly encoded: Buffer } | null = null;
-
-function encodeStreamBody(bytes: Uint8Array, endOfStream: boolean): Buffer {
-  if (lastChunk?.bytes === bytes && lastChunk.endOfStream === endOfStream) return lastChunk.encoded;
-  const writer = new ProtoWriter(bytes.byteLength + SMALL_ROOM);
-  writer.message(RESPONSE.streamedImmediateResponse, () => {
-    writer.message(STREAMED.body, () => {
-      if (endOfStream) writer.varint(STREAMED_BODY.endOfStream, 1);
-      writer.bytes(STREAMED_BODY.body, bytes);
-    });
-  });
-  const encoded = writer.finish();
-  lastChunk = { bytes, endOfStream, encoded };
-  return encoded;
+  return writer.finishFrame();
 }
 
 function encodeStreamTrailers(trailers: HeaderList): Buffer {
@@ -205,7 +185,7 @@ function encodeStreamTrailers(trailers: HeaderList): Buffer {
   writer.message(RESPONSE.streamedImmediateResponse, () => {
     writeHeaderMap(writer, STREAMED.trailers, trailers);
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** google.protobuf.Struct: a map<string, Value>, whose entry is {key = 1, value = 2}. */
