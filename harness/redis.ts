@@ -2,7 +2,7 @@
  * Real Redis servers: one, one with replicas, a Cluster; started on free ports, stopped, gone on, killed and started again
  * by their pids. The binary is REDIS_SERVER_BIN (a Redis or a Valkey) or the system's; .ci/redis installs one on Debian.
  */
-import { createClient, type RedisArgument } from '@redis/client';
+import { createClient, RESP_TYPES, type RedisArgument } from '@redis/client';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ export type RedisServer = {
   readonly port: number;
   /** `redis://127.0.0.1:PORT` */
   readonly url: string;
-  /** One command on a connection of its own; rejects with what the server says. */
+  /** One command on a connection of its own, its strings as Buffers; rejects with what the server says. */
   command(...args: readonly RedisArgument[]): Promise<unknown>;
   kill(signal: NodeJS.Signals): void;
   /** Resolves when it has ended. */
@@ -130,7 +130,12 @@ async function run(port: number, folder: string, args: readonly string[]): Promi
 }
 
 async function commandOnce(port: number, args: readonly RedisArgument[]): Promise<unknown> {
-  const client = createClient({ RESP: 2, socket: { host: '127.0.0.1', port, reconnectStrategy: false } });
+  const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
+  const client = createClient({
+    RESP: 2,
+    commandOptions,
+    socket: { host: '127.0.0.1', port, reconnectStrategy: false },
+  });
   // What goes wrong rejects what is awaited.
   client.on('error', () => undefined);
   await client.connect();

@@ -41,6 +41,9 @@ export interface ExchangeEnd {
   readonly status: number | null;
   /** Of the answer's body, as far as they passed here. */
   readonly bytes: number;
+  /** What the answer that it shared, or that others shared with it, cost: each caller's line has all of it. Null where it does not say. */
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
   readonly durationMs: number;
   /** Until the caller's first byte. */
   readonly waitedMs: number | null;
@@ -58,6 +61,9 @@ export interface FlightEnd {
   readonly ending: FlightEnding;
   readonly status: number | null;
   readonly bytes: number;
+  /** What the answer says it cost. */
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
   /** Callers beyond the first. */
   readonly followers: number;
   readonly promotions: number;
@@ -208,6 +214,8 @@ function exchangeFields(end: ExchangeEnd): Record<string, unknown> {
     policy: end.policy,
     status: end.status,
     bytes: end.bytes,
+    prompt_tokens: end.promptTokens,
+    completion_tokens: end.completionTokens,
     durationMs: end.durationMs,
     waitedMs: end.waitedMs,
     ending: end.ending,
@@ -224,6 +232,8 @@ function flightFields(end: FlightEnd): Record<string, unknown> {
     ending: end.ending,
     status: end.status,
     bytes: end.bytes,
+    prompt_tokens: end.promptTokens,
+    completion_tokens: end.completionTokens,
     followers: end.followers,
     promotions: end.promotions,
     attempts: end.attempts,
@@ -261,7 +271,9 @@ function toStdout(): DestinationStream {
   const destination = pino.destination({
     dest: 1,
     sync: false,
-    minLength: 4096,
+    // Each write is a task of its own for the thread pool: few and large ones.
+    minLength: 32 * 1024,
+    maxWrite: 64 * 1024,
     maxLength: 8 * 2 ** 20,
     periodicFlush: 200,
   });

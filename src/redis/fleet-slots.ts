@@ -18,7 +18,7 @@ export interface FleetSlotsOptions {
   readonly leaseMs: number;
   /** The longest that a try waits for Redis. */
   readonly patienceMs: number;
-  /** Slots in all, as of now. */
+  /** Slots in all, as of now; 0: no limit. */
   readonly slots: () => number;
   readonly granted: (flight: FlightId) => void;
 }
@@ -81,14 +81,18 @@ export class FleetSlots {
     this.#claims.set(first, { phase: 'asking' });
     this.#ask(first).then(
       (isGranted) => this.#answered(first, isGranted),
-      () => this.#answered(first, true),
+      (error: unknown) => {
+        this.#options.wellness.failed(error);
+        this.#answered(first, true);
+      },
     );
   }
 
   async #ask(flight: FlightId): Promise<boolean> {
     const { link, wellness, leaseMs, slots } = this.#options;
-    if (!wellness.isWell) return true;
-    const args = [this.#holder(flight), String(leaseMs), String(slots())];
+    const count = slots();
+    if (!wellness.isWell || count === 0) return true;
+    const args = [this.#holder(flight), String(leaseMs), String(count)];
     const reply = await this.#inTime(link.run('decisions', takeSlot, { keys: [this.#names.slots], args }));
     return reply !== 0;
   }

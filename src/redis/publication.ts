@@ -17,7 +17,7 @@ export interface PublicationOptions {
   readonly token: string;
   readonly seal: Seal;
   readonly leaseMs: number;
-  /** Of the stream; older entries are dropped, and with the first of them joining ends. */
+  /** Of the stream; older entries are dropped, and with the first of them joining ends. So much may wait to be written, too. */
   readonly maxStreamBytes: number;
   /** Of all publications: bytes that wait to be written. */
   readonly unwritten: Ledger;
@@ -48,7 +48,6 @@ type State =
 
 const ENTRY_BYTES = 64 * 1024;
 const BATCH_BYTES = 256 * 1024;
-const UNWRITTEN_BYTES = 1024 * 1024;
 const FIRST_RETRY_MS = 25;
 const LONGEST_RETRY_MS = 400;
 
@@ -91,7 +90,7 @@ export class Publication {
   append(kind: 'head' | 'bytes', content: Uint8Array): void {
     if (this.#closed || content.length === 0) return;
     this.#push({ kind, content });
-    if (this.#pendingBytes > UNWRITTEN_BYTES || this.#options.unwritten.isFull) this.fail();
+    if (this.#pendingBytes > this.#options.maxStreamBytes || this.#options.unwritten.isFull) this.fail();
   }
 
   /** The answer is whole. */
@@ -123,6 +122,8 @@ export class Publication {
   #close(kind: 'end' | 'failure', content: Uint8Array): void {
     if (this.#closed) return;
     this.#closed = true;
+    // Its own instance's next claim of the key goes the same way, and so finds it free.
+    this.closeJoining();
     if (!this.isOver) this.#push({ kind, content });
   }
 

@@ -169,7 +169,8 @@ export class Reader {
       () => {
         if (this.#state.phase === 'over') return;
         this.#attend();
-        if (this.#state.phase === 'reading' && !this.#isReachable()) return this.#lose('redis_down');
+        // What lies in the socket already still counts: the loop may have been late, not Redis.
+        if (!this.#isReachable()) setImmediate(() => this.#judgeReachability());
         this.#wake();
         this.#tick();
       },
@@ -182,6 +183,10 @@ export class Reader {
     const { link, leaseMs } = this.#options;
     if (!this.#answered && !link.isUp()) return false;
     return performance.now() - this.#readAt <= leaseMs;
+  }
+
+  #judgeReachability(): void {
+    if (this.#state.phase === 'reading' && !this.#isReachable()) this.#lose('redis_down');
   }
 
   /** Only a read that found nothing may say so: where our own loop was late, what came meanwhile counts first. */

@@ -91,7 +91,7 @@ type Place =
   | { readonly phase: 'following'; readonly reader: Reader };
 
 /** Of all publications, waiting to be written. */
-const UNWRITTEN_BYTES = 32 * 2 ** 20;
+const UNWRITTEN_BYTES = 64 * 2 ** 20;
 /** So long an answer may be due before a connection is given up. */
 const LEAST_STUCK_MS = 1_000;
 const SLOT_PATIENCE = 10;

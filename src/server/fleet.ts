@@ -84,17 +84,13 @@ function carryOut(shared: SharedFlights, command: FleetCommand): void {
       return shared.resume(flight);
     case 'publishHead': {
       const { head, endOfStream, closesAfterMs } = command;
-      if (endOfStream) shared.closeJoining(flight);
       return shared.publishHead(flight, { ...head, endOfStream }, { closesAfterMs });
     }
     case 'publishBytes':
       return shared.publishBytes(flight, command.bytes);
     case 'publishEnd':
-      // Before the last entry is written: a claim that this process makes next must not find a flight that is over.
-      shared.closeJoining(flight);
       return shared.publishEnd(flight, command.trailers);
     case 'publishFailure':
-      shared.closeJoining(flight);
       return shared.publishFailure(flight);
     case 'closeJoining':
       return shared.closeJoining(flight);

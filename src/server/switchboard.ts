@@ -14,12 +14,14 @@ import type { Config } from '../config/definition.ts';
 import type { RedisConfig } from '../config/fleet/redis.ts';
 import { answerHeadOf } from '../extproc/headers.ts';
 import type { ExchangeEvent } from '../extproc/exchange-phase.ts';
+import { joinBody } from '../extproc/wire.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createEgress, type Egress } from '../upstream/call.ts';
 import { exchangeEvent } from './exchange-event.ts';
 import { countFact } from './facts.ts';
 import { joinFleet, type Fleet } from './fleet.ts';
+import { randomHexSource } from './random-hex.ts';
 
 /** An exchange as the switchboard reaches it. */
 export interface Reachable {
@@ -49,15 +51,17 @@ export class Switchboard {
     this.log = options.log;
     this.#secret = config.secret ?? randomBytes(32);
     this.#profiles = profilesOf(config);
+    const randomHex = randomHexSource();
     this.table = new FlightTable({
       leg: config.egress === null ? 'attached' : 'detached',
       sharesFlights: config.redis !== null,
       isReadElsewhere: (flight) => this.#fleet?.isReadElsewhere(flight) === true,
       names: {
-        flight: () => randomBytes(8).toString('hex') as FlightId,
-        ticket: () => `t${randomBytes(32).toString('hex')}` as Ticket,
+        flight: () => randomHex(8) as FlightId,
+        ticket: () => `t${randomHex(32)}` as Ticket,
       },
       random: () => this.chance(),
+      join: joinBody,
       limits: tableLimits(config),
     });
     this.#egress = config.egress === null ? null : this.#openEgress(config.egress);

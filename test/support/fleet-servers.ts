@@ -1,14 +1,15 @@
 /** The kinds of Redis that a fleet's tests run on, and the fleet that each test has to itself. */
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { startRedis, startRedisCluster, type RedisServer } from '../../harness/redis.ts';
+import type { Wire } from './wire-tap.ts';
 import { startInstance, withRedis, type Instance, type InstanceOptions } from './fleet.ts';
 
 export type Site = {
   readonly url: string;
   /** Each of them has a part of the keys, or all. */
   readonly nodes: readonly RedisServer[];
-  /** One command on every node; the first that is no error of a node without the key. */
-  command(...args: readonly string[]): Promise<unknown>;
+  /** One command, on the node that has its key. */
+  command(...args: readonly (string | Buffer)[]): Promise<unknown>;
   end(): Promise<void>;
 };
 
@@ -17,11 +18,11 @@ export type Fleet = {
   /** More instances; they are closed when the test is over. */
   add(options?: InstanceOptions): Promise<Instance>;
   pair(options?: InstanceOptions): Promise<readonly [Instance, Instance]>;
-  /** Closed with the others. */
-  keep(instance: Instance): Instance;
+  /** Behind a wire of its own, on a site of one server. */
+  behind(wire: Wire, options?: InstanceOptions): Promise<Instance>;
 };
 
-async function oneRedis(...args: readonly string[]): Promise<Site> {
+export async function oneRedis(...args: readonly string[]): Promise<Site> {
   const server = await startRedis(...args);
   return siteOf(server.url, [server], () => server.end());
 }
@@ -32,12 +33,13 @@ async function aCluster(): Promise<Site> {
 }
 
 function siteOf(url: string, nodes: readonly RedisServer[], end: () => Promise<void>): Site {
-  const command = async (...args: readonly string[]): Promise<unknown> => {
+  const command = async (...args: readonly (string | Buffer)[]): Promise<unknown> => {
     for (const node of nodes) {
       const reply = await node.command(...args).catch((error: unknown) => error);
-      if (!(reply instanceof Error && reply.message.startsWith('MOVED'))) return reply;
+      if (!(reply instanceof Error)) return reply;
+      if (!reply.message.startsWith('MOVED')) throw reply;
     }
-    throw new Error(`no node takes ${args[0] ?? 'it'}`);
+    throw new Error(`no node takes ${String(args[0])}`);
   };
   return { url, nodes, command, end };
 }
@@ -53,7 +55,7 @@ export function onEachRedis(what: string, tests: (fleet: Fleet) => void): void {
 }
 
 /** Hooks of a suite whose tests share a site. */
-function fleetOn(start: () => Promise<Site>): Fleet {
+export function fleetOn(start: () => Promise<Site>): Fleet {
   let site: Site | undefined;
   const instances: Instance[] = [];
   beforeAll(async () => {
@@ -67,17 +69,24 @@ function fleetOn(start: () => Promise<Site>): Fleet {
     if (site === undefined) throw new Error('the site has not been started');
     return site;
   };
-  const keep = (instance: Instance): Instance => {
+  const at = async (url: string, options?: InstanceOptions): Promise<Instance> => {
+    const instance = await startInstance(url, options);
     instances.push(instance);
     return instance;
   };
-  const add = async (options?: InstanceOptions): Promise<Instance> => keep(await startInstance(here().url, options));
+  const add = (options?: InstanceOptions): Promise<Instance> => at(here().url, options);
   return {
     get site() {
       return here();
     },
     add,
-    keep,
+    behind: (wire, options) => at(wire.url, options),
     pair: async (options) => [await add(options), await add(options)],
   };
+}
+
+/** Names in Redis that end in a part, such as `:lease`, or have it before a token, such as `:w:`; on all nodes. */
+export async function namesIn(site: Site, part: string): Promise<string[]> {
+  const all = await Promise.all(site.nodes.map((node) => node.command('KEYS', `*${part}*`)));
+  return all.flatMap((names) => (names as string[]).map(String));
 }

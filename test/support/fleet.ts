@@ -78,7 +78,7 @@ export async function startInstance(url: string, options: InstanceOptions = {}):
   return instance;
 }
 
-function beginInstance(url: string, options: InstanceOptions = {}): Instance {
+export function beginInstance(url: string, options: InstanceOptions = {}): Instance {
   const told = new Map<FlightId, Told>();
   const of = (flight: FlightId): Told => {
     const known = told.get(flight) ?? { words: [], bytes: [], head: null, trailers: undefined, loss: null };

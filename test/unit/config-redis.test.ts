@@ -4,7 +4,7 @@ import { renderEffective } from '../../src/config/effective.ts';
 import { formatRedisUrl, parseRedisUrl } from '../../src/config/fleet/redis-url.ts';
 import { printMistake } from '../../src/config/mistakes/mistakes.ts';
 import { readConfig } from '../../src/config/read.ts';
-import { reconfigured } from '../../src/config/reload.ts';
+import { reconfigured } from '../../src/config/reloading/reconfigured.ts';
 import type { Config } from '../../src/config/definition.ts';
 
 const secret = 'key: {secret: 0123456789abcdef0123456789abcdef}\n';

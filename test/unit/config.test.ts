@@ -259,7 +259,6 @@ describe('a mistaken configuration', () => {
   });
 
   it.each([
-    ['tls: {}', 'tls'],
     ['tracing: {}', 'tracing'],
     ['prices: {}', 'prices'],
   ])('%s is refused as not supported yet', (text, path) => {

@@ -14,6 +14,7 @@ import {
   type Leg,
   type Ticket,
 } from '../flight/flight.ts';
+import type { Join } from '../flight/replay-buffer.ts';
 import type { Key } from '../key/key.ts';
 import type { Tenant } from '../request/tenant.ts';
 import { Admission, type AdmissionLimits } from './admission/admission.ts';
@@ -52,6 +53,8 @@ export interface Board {
   /** A number from 0 up to 1, of even chance. */
   readonly random: () => number;
   readonly isReadElsewhere: (flight: FlightId) => boolean;
+  /** How chunks of an answer become what is sent; absent: they are laid one behind the other. */
+  readonly join: Join | undefined;
   limits: TableLimits;
   readonly admission: Admission;
   readonly pace: ReleasePace;
@@ -83,16 +86,18 @@ export interface BoardOptions {
   readonly random: () => number;
   /** Whether other instances read what a flight publishes; no unless given. */
   readonly isReadElsewhere?: (flight: FlightId) => boolean;
+  readonly join?: Join;
 }
 
 export function createBoard(options: BoardOptions): Board {
-  const { leg, sharesFlights = false, limits, names, random, isReadElsewhere = () => false } = options;
+  const { leg, sharesFlights = false, limits, names, random, isReadElsewhere = () => false, join } = options;
   return {
     leg,
     sharesFlights,
     names,
     random,
     isReadElsewhere,
+    join,
     limits,
     admission: new Admission(limits.admission, limits.maxGenerations),
     pace: new ReleasePace(limits.releaseRate),
@@ -200,6 +205,7 @@ function reportOf(flight: Flight, options: { ending: FlightEnding; now: number }
     queuedMs: flight.queuedMs + ('since' in state ? options.now - state.since : 0),
     bytes: answer?.buffer.length ?? 0,
     status: answer?.head.status ?? null,
+    tokens: state.phase === 'landed' ? state.tokens : null,
     firstByteMs: answer === null ? null : answer.firstByteAt - answer.calledAt,
     ageMs: options.now - flight.begunAt,
   };
@@ -219,7 +225,7 @@ export function settle(board: Board, flight: Flight, now: number): void {
 
 function lowestCursor(flight: Flight): number {
   let lowest = Infinity;
-  for (const caller of flight.callers) lowest = Math.min(lowest, caller.cursor.next);
+  for (const caller of flight.callers) lowest = Math.min(lowest, caller.cursor.offset);
   return lowest;
 }
 

@@ -21,14 +21,17 @@ export interface RedisConfig {
 const second = 1000;
 
 /** A password may stand in it: no message repeats it. */
-const url: z.ZodType<RedisUrl> = z.unknown().transform((value, context) => {
-  const parsed = typeof value === 'string' ? parseRedisUrl(value) : null;
-  if (parsed !== null) return parsed;
-  const forms = 'redis://HOST:PORT, redis+sentinel://HOST:PORT,…/MASTER or redis+cluster://HOST:PORT,…';
-  const allowed = `${forms}, rediss… for TLS, with USER:PASSWORD@ before the hosts (percent-encoded)`;
-  context.addIssue({ code: 'custom', message: `not the URL of a Redis, expected ${allowed}` });
-  return z.NEVER;
-});
+const url: z.ZodType<RedisUrl> = z
+  .unknown()
+  .transform((value, context) => {
+    const parsed = typeof value === 'string' ? parseRedisUrl(value) : null;
+    if (parsed !== null) return parsed;
+    const forms = 'redis://HOST:PORT, redis+sentinel://HOST:PORT,…/MASTER or redis+cluster://HOST:PORT,…';
+    const allowed = `${forms}, rediss… for TLS, with USER:PASSWORD@ before the hosts (percent-encoded)`;
+    context.addIssue({ code: 'custom', message: `not the URL of a Redis, expected ${allowed}` });
+    return z.NEVER;
+  })
+  .meta({ type: 'string', pattern: '^rediss?(\\+sentinel|\\+cluster)?://' });
 
 /** Braces would move the hash tag that keeps a flight's names on one node. */
 const prefix = matching(/^[A-Za-z0-9:._-]{0,64}$/, 'up to 64 of A-Z a-z 0-9 : . _ -');

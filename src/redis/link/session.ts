@@ -31,6 +31,9 @@ export interface SessionOptions {
 /** Answers that are awaited at once on one connection; more are refused. */
 const MAX_OUTSTANDING = 10_000;
 
+/** How long is waited for all nodes of a Cluster, so that no decision has to connect first; one may be absent. */
+const ALL_NODES_MS = 300;
+
 /** How soon a Cluster's map is asked for again where a node does not answer. */
 const TOPOLOGY_REFRESH_MS = 250;
 
@@ -178,7 +181,23 @@ function openCluster(url: RedisUrl & { kind: 'cluster' }, options: SessionOption
     unsubscribe: (channel) => clusters.streams.unsubscribe(channel),
     destroy: () => all.forEach((cluster) => cluster.destroy()),
   };
-  return settled({ opened: Promise.all(all.map((cluster) => cluster.connect())), session }, connectMs);
+  const opened = Promise.all(
+    all.map(async (cluster) => {
+      await cluster.connect();
+      await shortly(Promise.allSettled(cluster.masters.map((node) => cluster.nodeClient(node))));
+    }),
+  );
+  return settled({ opened, session }, connectMs);
+}
+
+/** Resolves with what is awaited or without it. */
+async function shortly(awaited: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ALL_NODES_MS);
+  });
+  await Promise.race([awaited, late]);
+  clearTimeout(timer);
 }
 
 function once(tell: (error: unknown) => void): (error: unknown) => void {
