@@ -15,10 +15,11 @@ import { documentOf } from './report/document.ts';
 import { describeMachine } from './report/machine.ts';
 import { type RunsByTarget, summaryOf } from './report/tables.ts';
 
-const USAGE = `usage: npm run bench -- [--quick] [--rounds N] [--codec]
+const USAGE = `usage: npm run bench -- [--quick] [--rounds N] [--codec] [--fleet]
   --quick     a short form of one round that prints only
   --rounds N  rounds, 1 to 20 (5 unless given, 1 with --quick)
-  --codec     only the wire codec, in this process`;
+  --codec     only the wire codec, in this process
+  --fleet     only what another instance's follower waits longer, through Redis`;
 
 const startedAtMs = performance.now();
 
@@ -35,7 +36,8 @@ async function main(): Promise<number> {
     return 0;
   }
   try {
-    await bench(options);
+    if (options.isFleet) await import('./fleet.ts');
+    else await bench(options);
     return 0;
   } catch (error) {
     console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
@@ -43,17 +45,27 @@ async function main(): Promise<number> {
   }
 }
 
-type Options = { readonly isQuick: boolean; readonly isCodec: boolean; readonly rounds: number };
+type Options = {
+  readonly isQuick: boolean;
+  readonly isCodec: boolean;
+  readonly isFleet: boolean;
+  readonly rounds: number;
+};
 
 function readOptions(): Options | undefined {
   try {
     const { values } = parseArgs({
-      options: { quick: { type: 'boolean' }, codec: { type: 'boolean' }, rounds: { type: 'string' } },
+      options: {
+        quick: { type: 'boolean' },
+        codec: { type: 'boolean' },
+        fleet: { type: 'boolean' },
+        rounds: { type: 'string' },
+      },
     });
     const isQuick = values.quick === true;
     const rounds = Number(values.rounds ?? (isQuick ? 1 : 5));
     if (!Number.isInteger(rounds) || rounds < 1 || rounds > 20) return undefined;
-    return { isQuick, isCodec: values.codec === true, rounds };
+    return { isQuick, isCodec: values.codec === true, isFleet: values.fleet === true, rounds };
   } catch {
     // An option that is not known: the caller gets the usage.
     return undefined;

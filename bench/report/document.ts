@@ -37,7 +37,7 @@ Written by \`npm run bench\`; do not edit by hand.
 - ${rounds} ${rounds === 1 ? 'round' : 'rounds'}${isQuick ? ' of the short form' : ''}. Each round visits all targets with one load after the other, in an order that turns from round to round. A cell is the median over the rounds, with the range in parentheses.
 - Client, upstream, Envoy and processor share the machine and talk over loopback: absolute figures are those of the whole set, so read the ratios.
 
-Run it again with \`npm run bench\` (it rewrites this file), \`npm run bench -- --quick\` (under three minutes, prints only) or \`npm run bench -- --rounds 9\`; \`npm run bench -- --codec\` measures the wire codec alone. CPU times need Linux.
+Run it again with \`npm run bench\` (it rewrites this file), \`npm run bench -- --quick\` (under three minutes, prints only) or \`npm run bench -- --rounds 9\`; \`npm run bench -- --codec\` measures the wire codec alone, \`npm run bench -- --fleet\` what Redis adds to a token. CPU times need Linux.
 
 | target | what it is |
 |---|---|

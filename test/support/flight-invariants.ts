@@ -5,6 +5,7 @@
 
 import type { Caller, Flight } from '../../src/coalesce/flight/flight.ts';
 import { generationsOf } from '../../src/coalesce/table/board.ts';
+import { isWithheld } from '../../src/coalesce/table/fleet/withholding.ts';
 import { checkFleet, checkNoFleet } from './flight-fleet-invariants.ts';
 import { checkLimits } from './flight-limits.ts';
 import type { FlightWorld } from './flight-world.ts';
@@ -123,6 +124,8 @@ function checkCaller(world: FlightWorld, flight: Flight, caller: Caller): void {
   judge.demand('prefix', (rider.source !== null) === (state.phase === 'streaming'), 'who streams has a head');
   if (!('answer' in flight.state)) return;
   const { buffer } = flight.state.answer;
+  // Its end wakes it.
+  if (isWithheld(flight, deck.books.limits)) return;
   const hasMore =
     state.phase === 'waiting' ||
     caller.owedKeepAlive ||

@@ -5,6 +5,7 @@ import type { AnswerHead, Caller, CallerRole, ExchangeId } from '../flight/fligh
 import { replayedTrailers } from '../flight/replayed-headers.ts';
 import type { HeaderList } from '../request/head.ts';
 import type { Board } from './board.ts';
+import { isWithheld } from './fleet/withholding.ts';
 import { dropCaller } from './joining.ts';
 import { goOnFor } from './pacing.ts';
 
@@ -38,6 +39,7 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
   const caller = board.aboard.get(exchange);
   const state = caller?.flight.state;
   if (caller === undefined || (state?.phase !== 'answering' && state?.phase !== 'landed')) return NOTHING;
+  if (isWithheld(caller.flight, board.limits)) return NOTHING;
   const { answer } = state;
   const { trailers, tokens } = state.phase === 'landed' ? state : { trailers: null, tokens: null };
   const ends = (): boolean => state.phase === 'landed' && answer.buffer.isAtEnd(caller.cursor);
