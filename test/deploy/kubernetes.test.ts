@@ -2,12 +2,23 @@
  * The kustomize overlays: they render, every object is of its schema, what one object names in another is there, and they
  * begin in shadow mode. The Envoy configuration in them is the shipped one, and a real Envoy accepts it.
  */
-import { describe, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type EnvoyConfig, shippedEnvoyConfig } from '../../harness/stack.ts';
 import { readConfigFile } from '../../src/config/read.ts';
 import type { Config } from '../../src/config/definition.ts';
-import { type KubernetesObject, renderOverlay, validateEnvoy, withoutPlaces } from '../support/deployed.ts';
+import { repositoryRoot } from '../../harness/root.ts';
+import { CertificateFolder } from '../support/certificates.ts';
+import {
+  type KubernetesObject,
+  objectsOf,
+  readShipped,
+  renderOverlay,
+  validateEnvoy,
+  withoutPlaces,
+} from '../support/deployed.ts';
 import { fieldMistakes, valueMistake } from '../support/kubernetes-schemas.ts';
 
 type Container = {
@@ -26,8 +37,19 @@ type Pod = {
     securityContext: Record<string, unknown>;
     initContainers?: Container[];
     containers: Container[];
-    volumes: Array<{ name: string; configMap?: { name: string } }>;
+    volumes: Array<{ name: string; configMap?: { name: string }; secret?: { secretName: string } }>;
   };
+};
+
+const folder = new CertificateFolder();
+afterAll(() => folder.remove());
+const authority = folder.authority('authority');
+const issued = authority.issue('coalescer');
+/** What the Secret of the overlay would hold, by where the pod has it. */
+const certificates: Readonly<Record<string, string>> = {
+  '/etc/coalescer-tls/tls.crt': issued.cert,
+  '/etc/coalescer-tls/tls.key': issued.key,
+  '/etc/coalescer-tls/ca.crt': authority.cert,
 };
 
 describe.each([
@@ -54,7 +76,9 @@ describe.each([
   test('Envoy’s configuration is the shipped one but for addresses, and Envoy accepts it', async () => {
     const text = configFile(objects, 'envoy', 'envoy.yaml');
     expect(withoutPlaces(parse(text) as EnvoyConfig)).toEqual(withoutPlaces(await shippedEnvoyConfig(leg)));
-    expect(await validateEnvoy(text)).toContain('OK');
+    // Where a pod has the other files of that ConfigMap, the overlay has them here.
+    const here = text.replaceAll('/etc/envoy/', `${join(repositoryRoot, 'deploy/kubernetes/overlays', overlay)}/`);
+    expect(await validateEnvoy(here)).toContain('OK');
   });
 
   test('Envoy finds the processor where it listens', () => {
@@ -114,6 +138,25 @@ describe.each([
   });
 });
 
+test('the shared processor is reached by mTLS alone, with Secrets that cert-manager’s file makes', () => {
+  const objects = renderOverlay('shared');
+  expect(processorConfig(objects).tls?.files).toEqual({
+    cert: '/etc/coalescer-tls/tls.crt',
+    key: '/etc/coalescer-tls/tls.key',
+    clientCa: '/etc/coalescer-tls/ca.crt',
+  });
+  const secrets = objects
+    .filter(({ kind }) => kind === 'Deployment')
+    .flatMap((deployment) => podOf(deployment).spec.volumes.flatMap(({ secret }) => secret?.secretName ?? []));
+  const wanted = objectsOf(readShipped('deploy/kubernetes/cert-manager/certificates.yaml'))
+    .filter(({ kind }) => kind === 'Certificate')
+    .map(({ spec }) => spec as { secretName: string; dnsNames?: string[]; isCA?: boolean });
+  const leaves = wanted.filter(({ isCA }) => isCA !== true);
+  expect(secrets.toSorted()).toEqual(leaves.map(({ secretName }) => secretName).toSorted());
+  const authority = configFile(objects, 'envoy', 'processor-authority.yaml');
+  expect(leaves.flatMap(({ dnsNames }) => dnsNames ?? [])).toEqual([/exact: ([\w.-]+)/.exec(authority)?.[1]]);
+});
+
 test('the sidecar is a native one without a say in the pod’s readiness', () => {
   const [pod] = renderOverlay('sidecar')
     .filter(({ kind }) => kind === 'Deployment')
@@ -158,7 +201,11 @@ function configFile(objects: readonly KubernetesObject[], name: string, file: st
 }
 
 function processorConfig(objects: readonly KubernetesObject[]): Config {
-  const read = readConfigFile('coalescer.yaml', () => Buffer.from(configFile(objects, 'coalescer', 'coalescer.yaml')));
+  const read = readConfigFile('coalescer.yaml', (path) => {
+    const certificate = certificates[path];
+    if (certificate !== undefined) return readFileSync(certificate);
+    return configFile(objects, 'coalescer', path);
+  });
   if (read.kind === 'mistakes') throw new Error(JSON.stringify(read.mistakes));
   return read.config;
 }
