@@ -370,5 +370,5 @@ describe('what is no Envoy configuration', () => {
     };
     const root = { static_resources: at(parse(shipped('envoy.yaml')), ['static_resources']) };
     expect(() => mangle(root.static_resources as Place)).not.toThrow();
-  });
+  }, 120_000);
 });
