@@ -111,6 +111,9 @@ export interface Log {
   readonly streamMalformed: (filter: string, mistake: string) => void;
   readonly egressDown: (egress: string, error: unknown) => void;
   readonly egressUp: (egress: string) => void;
+  /** Flights are this process's own until `redisUp`. */
+  readonly redisDown: (cause: unknown) => void;
+  readonly redisUp: () => void;
   readonly overloaded: (loopDelayMs: number) => void;
   readonly internalError: (error: unknown) => void;
   readonly drainStarted: (flights: number, longestMs: number) => void;
@@ -185,6 +188,8 @@ function troubleLines(logger: Logger): Pick<Log, TroubleLine> {
     streamMalformed: (filter, mistake) => logger.warn({ event: 'stream_malformed', filter, mistake }),
     egressDown: (egress, error) => logger.error({ event: 'egress_down', egress, ...described(error) }),
     egressUp: (egress) => logger.info({ event: 'egress_up', egress }),
+    redisDown: (cause) => logger.warn({ event: 'redis_down', ...described(cause) }),
+    redisUp: () => logger.info({ event: 'redis_up' }),
     overloaded: (loopDelayMs) => logger.warn({ event: 'overloaded', loopDelayMs }),
     internalError: (error) => logger.error({ event: 'internal_error', ...described(error), stack: stackOf(error) }),
   };
