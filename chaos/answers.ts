@@ -19,7 +19,8 @@ export type Size = { readonly parts: number; readonly partBytes: number };
 /** The request that asks it, to spread into a ClientRequest. */
 export function requestFor(question: Question): ReturnType<typeof chat> {
   const { prompt, tenant, api, stream } = question;
-  return chat(prompt, { api, credential: tenant, body: { stream } });
+  // The authority is part of the key: the same at every instance.
+  return chat(prompt, { api, credential: tenant, body: { stream }, headers: { host: 'llm.test' } });
 }
 
 /** The question that a request asks. */

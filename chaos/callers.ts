@@ -20,7 +20,8 @@ const slowPauses = 20;
 const attempts = 3;
 
 export type Load = {
-  readonly url: string;
+  /** One for each instance. */
+  readonly urls: readonly string[];
   readonly random: Random;
   /** Takes what a request came to, and says what it is worth. */
   readonly onOver: (asked: Asked) => Verdict;
@@ -88,7 +89,9 @@ async function ask(load: Load, question: Question): Promise<Asked> {
   const id = randomUUID();
   const plain = requestFor(question);
   const headers = { ...plain.headers, 'x-request-id': id };
-  const request: ClientRequest = { url: load.url, ...plain, headers, version: random() < 0.5 ? 1 : 2 };
+  const [only = ''] = load.urls;
+  const url = load.urls.length > 1 ? pick(load.urls, random) : only;
+  const request: ClientRequest = { url, ...plain, headers, version: random() < 0.5 ? 1 : 2 };
   const draw = random();
   const isSlow = draw < 0.08;
   const sent = isSlow ? beginSlowly(request) : begin(request);

@@ -25,6 +25,8 @@ export type Evidence = {
   readonly leg: Leg;
   readonly records: ReadonlyMap<number, CallRecord>;
   readonly outages: readonly Outage[];
+  /** How much later a fault may reach callers of another instance. */
+  readonly leaseMs?: number;
   /** When the client of this request hung up of its own will; undefined where it did not. */
   readonly leftAtMs: (requestId: string) => number | undefined;
 };
@@ -147,12 +149,12 @@ function leaderLeft(asked: Asked, record: CallRecord, { leftAtMs }: Evidence): s
 }
 
 /** A caller whose bytes come from the processor is cut with it. One whose own call passes through Envoy is not. */
-function processBroke(asked: Asked, record: CallRecord, { outages }: Evidence): string | undefined {
+function processBroke(asked: Asked, record: CallRecord, { outages, leaseMs = 0 }: Evidence): string | undefined {
   if (!record.viaEgress && record.requestId === asked.id) return undefined;
   const found = outages.find((outage) => {
     if (outage.act !== 'kill' && outage.act !== 'stop') return false;
     if (outage.target === 'egress' && (!record.viaEgress || outage.act === 'stop')) return false;
-    const untilMs = (outage.act === 'kill' ? outage.fromMs : outage.toMs) + slackMs + asked.lagMs;
+    const untilMs = (outage.act === 'kill' ? outage.fromMs : outage.toMs) + slackMs + leaseMs + asked.lagMs;
     return outage.fromMs <= endOf(asked) && endOf(asked) <= untilMs;
   });
   return found === undefined ? undefined : `${found.target}: ${found.act}`;

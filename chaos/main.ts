@@ -31,14 +31,14 @@ async function main(options: Options): Promise<number> {
   }
 }
 
-async function run({ minutes, seed, legs }: Extract<Options, { action: 'run' }>): Promise<number> {
-  console.log(`chaos: ${minutes} min, ${legs.join(' and ')}, --seed ${seed}`);
+async function run({ minutes, seed, legs, redis }: Extract<Options, { action: 'run' }>): Promise<number> {
+  console.log(`chaos: ${minutes} min, ${legs.join(' and ')}${redis ? ', --redis' : ''}, --seed ${seed}`);
   const rounds = Math.ceil((minutes * 60_000) / (legs.length * longestTrialMs));
   const lengthMs = (minutes * 60_000) / (legs.length * rounds);
   const outcomes: Outcome[] = [];
   for (let round = 0; round < rounds * legs.length && !stop.signal.aborted; round += 1) {
     const leg = legs[round % legs.length] ?? 'detached';
-    const outcome = await runTrial({ leg, seed: seed + round, lengthMs, signal: stop.signal });
+    const outcome = await runTrial({ leg, redis, seed: seed + round, lengthMs, signal: stop.signal });
     for (const offence of outcome.offences)
       console.error(`chaos, ${leg}, --seed ${seed}, trial ${round}: ${offence}\n`);
     outcomes.push(outcome);

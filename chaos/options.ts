@@ -6,11 +6,17 @@ import type { Leg } from '../harness/stack/envoy-config.ts';
 
 /** What to do; a wrong call carries the sentence that says what is wrong. */
 export type Options =
-  | { readonly action: 'run'; readonly minutes: number; readonly seed: number; readonly legs: readonly Leg[] }
+  | {
+      readonly action: 'run';
+      readonly minutes: number;
+      readonly seed: number;
+      readonly legs: readonly Leg[];
+      readonly redis: boolean;
+    }
   | { readonly action: 'help' }
   | { readonly action: 'refuse'; readonly why: string };
 
-export const help: string = `Usage: npm run chaos -- --minutes M [--seed N] [--leg attached|detached]
+export const help: string = `Usage: npm run chaos -- --minutes M [--seed N] [--leg attached|detached] [--redis]
 
 Callers of every kind, an upstream that fails in every way, and the processor, the egress and Envoy killed, stopped and
 restarted at random. It ends with a table.
@@ -18,6 +24,7 @@ restarted at random. It ends with a table.
   --minutes M  how long in all (2 unless given)
   --seed N     chooses what is asked, answered and killed, in which order; the clock stays the machine's
   --leg LEG    one leg alone; both, half the time each, unless given
+  --redis      two instances that share their flights through a Redis, which is killed and stopped too
   --help       this text
 
 Exit 0: nothing wrong, hung, failed or left over; 1: something was, with its log on stderr, or it could not run; 64: wrong call.
@@ -33,6 +40,7 @@ export function readOptions(args: readonly string[], seed: number): Options {
         minutes: { type: 'string', default: '2' },
         seed: { type: 'string', default: String(seed) },
         leg: { type: 'string' },
+        redis: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -42,7 +50,7 @@ export function readOptions(args: readonly string[], seed: number): Options {
     if (!Number.isSafeInteger(chosen)) return refuse(`--seed is a whole number, not "${values.seed}"`);
     const legs = legsOf(values.leg);
     if (legs === undefined) return refuse(`--leg is detached or attached, not "${values.leg}"`);
-    return { action: 'run', minutes, seed: chosen, legs };
+    return { action: 'run', minutes, seed: chosen, legs, redis: values.redis };
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }

@@ -1,6 +1,6 @@
 /** What was done to the processes, and when: the other half of what the judge believes. */
 
-export type Target = 'processor' | 'egress' | 'Envoy';
+export type Target = 'processor' | 'egress' | 'Envoy' | 'Redis';
 
 /** `drain`: SIGTERM, and a new process once it has ended. That one and `reload` harm nobody. */
 export type Act = 'kill' | 'stop' | 'drain' | 'reload';

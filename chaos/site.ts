@@ -1,11 +1,13 @@
 /**
  * What the storm rages on: mock LLM, processor, Envoy and, in the detached leg, a second Envoy with the egress alone, each on
- * a port of its own that it keeps when it comes again. The configurations are the shipped ones, but for times.
+ * a port of its own that it keeps when it comes again. With a Redis there is a second instance of all but the mock, on which it
+ * does not rage: what happens to the first and to the Redis is what it sees. The configurations are the shipped ones, but for times.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MockLlm, startMockLlm } from '../harness/mock-llm.ts';
+import { type RedisServer, startRedis } from '../harness/redis.ts';
 import {
   clusterNamed,
   connectionManager,
@@ -19,16 +21,24 @@ import { type EnvoyProcess, startEnvoy } from '../harness/stack/envoy-process.ts
 import { freePort, type ProcessorProcess, startProcessor } from '../harness/stack/processor-process.ts';
 import { egressMark, type Upstream } from './upstream.ts';
 
-export type Site = {
-  readonly leg: Leg;
+type Instance = {
   readonly url: string;
-  readonly mock: MockLlm;
   readonly processor: ProcessorProcess;
   readonly envoy: RestartableEnvoy;
   /** Null in the attached leg. */
   readonly egress: RestartableEnvoy | null;
+};
+
+export type Site = Instance & {
+  readonly leg: Leg;
+  readonly mock: MockLlm;
+  /** Another instance and what it shares its flights through; null: the instance is alone. */
+  readonly fleet: { readonly redis: RedisServer; readonly peer: Instance } | null;
   close(): Promise<void>;
 };
+
+/** How long an instance leads that says nothing. */
+export const leaseMs = 1_000;
 
 /** Short enough that what hangs ends within a request's time, long enough that a short stop is survived. */
 const processorConfig = {
@@ -39,8 +49,8 @@ const processorConfig = {
 };
 const retry = { max_attempts: 2, backoff: '50ms' };
 
-export async function openSite(leg: Leg, upstream: Upstream): Promise<Site> {
-  const closing: Array<() => Promise<void>> = [];
+export async function openSite(leg: Leg, upstream: Upstream, sharesFlights: boolean): Promise<Site> {
+  const closing: Closing = [];
   const close = async (): Promise<void> => {
     for (const step of closing.splice(0).reverse()) await step();
   };
@@ -49,19 +59,42 @@ export async function openSite(leg: Leg, upstream: Upstream): Promise<Site> {
     closing.push(() => rm(folder, { recursive: true, force: true }));
     const mock = await startMockLlm({ respond: (call) => upstream.respond(call) });
     closing.push(() => mock.close());
-    const ports = { llm: mock.port, coalescer: await freePort(), ingress: await freePort(), egress: await freePort() };
-    const envoys = { envoy: 'ingress', egress: leg === 'detached' ? 'egress' : null } as const;
-    const envoy = await openEnvoy({ leg, folder, ports, listener: envoys.envoy });
-    closing.push(() => envoy.end());
-    const egress = envoys.egress === null ? null : await openEnvoy({ leg, folder, ports, listener: envoys.egress });
-    if (egress !== null) closing.push(() => egress.end());
-    const processor = await openProcessor(leg, folder, ports);
-    closing.push(() => processor.end());
-    return { leg, url: `http://127.0.0.1:${ports.ingress}`, mock, processor, envoy, egress, close };
+    const redis = sharesFlights ? await startRedis() : null;
+    if (redis !== null) closing.push(() => redis.end());
+    const shared = redis === null ? {} : sharingThrough(redis);
+    const open = (name: string): Promise<Instance> =>
+      openInstance({ leg, folder: join(folder, name), llm: mock.port, shared }, closing);
+    const first = await open('first');
+    const fleet = redis === null ? null : { redis, peer: await open('peer') };
+    return { leg, mock, ...first, fleet, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+type Closing = Array<() => Promise<void>>;
+
+/** The budget is one for a busy machine. */
+function sharingThrough({ url }: RedisServer): object {
+  const key = { secret: 'a-secret-of-the-storm-that-is-long-enough' };
+  return { key, redis: { url, lease: `${leaseMs}ms`, budget: '50ms' } };
+}
+
+async function openInstance(
+  options: { leg: Leg; folder: string; llm: number; shared: object },
+  closing: Closing,
+): Promise<Instance> {
+  const { leg, folder, shared } = options;
+  await mkdir(folder);
+  const ports = { llm: options.llm, coalescer: await freePort(), ingress: await freePort(), egress: await freePort() };
+  const envoy = await openEnvoy({ leg, folder, ports, listener: 'ingress' });
+  closing.push(() => envoy.end());
+  const egress = leg === 'attached' ? null : await openEnvoy({ leg, folder, ports, listener: 'egress' });
+  if (egress !== null) closing.push(() => egress.end());
+  const processor = await openProcessor(leg, { folder, ports, shared });
+  closing.push(() => processor.end());
+  return { url: `http://127.0.0.1:${ports.ingress}`, processor, envoy, egress };
 }
 
 /** An Envoy that can be killed and started again on the same ports. */
@@ -147,10 +180,13 @@ async function runEnvoy(config: EnvoyConfig, folder: string): Promise<EnvoyProce
   return startEnvoy(config, { folder, version: undefined, concurrency: 2 });
 }
 
-async function openProcessor(leg: Leg, folder: string, ports: Ports): Promise<ProcessorProcess> {
+async function openProcessor(
+  leg: Leg,
+  { folder, ports, shared }: { folder: string; ports: Ports; shared: object },
+): Promise<ProcessorProcess> {
   const adminPort = await freePort();
   const addresses = { listen: `127.0.0.1:${ports.coalescer}`, admin: `127.0.0.1:${adminPort}` };
   const egress = leg === 'detached' ? { egress: `http://127.0.0.1:${ports.egress}`, retry } : {};
-  const config = { ...(await shippedProcessorConfig(leg)), ...processorConfig, ...addresses, ...egress };
+  const config = { ...(await shippedProcessorConfig(leg)), ...processorConfig, ...addresses, ...egress, ...shared };
   return startProcessor(config, { folder, adminPort });
 }

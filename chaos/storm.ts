@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pick, type Random } from '../harness/fuzz/mutate.ts';
 import { type Act, end, type OutageLog, type Target } from './outages.ts';
+import type { RedisServer } from '../harness/redis.ts';
 import type { RestartableEnvoy, Site } from './site.ts';
 
 export type Storm = {
@@ -16,6 +17,7 @@ export type Storm = {
 export function raise(site: Site, options: { log: OutageLog; random: Random; signal: AbortSignal }): Storm {
   const hands = [rage(processorHand(site), options), rage(envoyHand(site.envoy, 'Envoy'), options)];
   if (site.egress !== null) hands.push(rage(envoyHand(site.egress, 'egress'), options));
+  if (site.fleet !== null) hands.push(rage(redisHand(site.fleet.redis), options));
   return { over: Promise.all(hands).then(() => undefined) };
 }
 
@@ -105,6 +107,25 @@ function envoyHand(envoy: RestartableEnvoy, target: 'Envoy' | 'egress'): Hand {
     kill: () => envoy.kill(),
     start: () => envoy.start(),
     signal: (signal) => envoy.signal(signal),
+    drain: never,
+    reload: never,
+  };
+}
+
+/** What it held is gone when it comes again. */
+function redisHand(redis: RedisServer): Hand {
+  const never = (): Promise<void> => Promise.reject(new Error('Redis is not drained'));
+  return {
+    target: 'Redis',
+    acts: ['kill', 'stop', 'stop'],
+    restMs: [3_000, 10_000],
+    longestStopMs: 4_000,
+    kill: async () => {
+      redis.kill('SIGKILL');
+      await redis.exit;
+    },
+    start: () => redis.restart(),
+    signal: (signal) => redis.kill(signal),
     drain: never,
     reload: never,
   };

@@ -4,7 +4,7 @@ import type { Outcome } from './trial.ts';
 
 type Column = readonly [head: string, value: (outcome: Outcome) => number];
 
-const targets: readonly Target[] = ['processor', 'egress', 'Envoy'];
+const targets: readonly Target[] = ['processor', 'egress', 'Envoy', 'Redis'];
 
 const columns: readonly Column[] = [
   ['requests', ({ requests }) => requests],

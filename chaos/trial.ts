@@ -11,7 +11,7 @@ import { runLoad } from './callers.ts';
 import { type Asked, judge, type Evidence, type Verdict, type VerdictKind, verdictKinds } from './judge.ts';
 import { OutageLog } from './outages.ts';
 import { offenceReport } from './offence.ts';
-import { openSite, type Site } from './site.ts';
+import { leaseMs, openSite, type Site } from './site.ts';
 import { raise } from './storm.ts';
 import { Upstream } from './upstream.ts';
 
@@ -34,6 +34,8 @@ const reportLimit = 5;
 
 export async function runTrial(options: {
   leg: Leg;
+  /** Whether two instances share their flights. */
+  redis: boolean;
   seed: number;
   lengthMs: number;
   signal: AbortSignal;
@@ -44,8 +46,8 @@ export async function runTrial(options: {
     Random,
     Random,
   ];
-  const trial = new Trial(options.leg, new Upstream(upstream));
-  const site = await openSite(options.leg, trial.upstream);
+  const trial = new Trial(options, new Upstream(upstream));
+  const site = await openSite(options.leg, trial.upstream, options.redis);
   try {
     await trial.run(site, { ...options, random, winds });
     return trial.outcome(site);
@@ -65,13 +67,14 @@ class Trial {
   readonly #reports: string[] = [];
   readonly #evidence: Evidence;
 
-  constructor(leg: Leg, upstream: Upstream) {
+  constructor({ leg, redis }: { leg: Leg; redis: boolean }, upstream: Upstream) {
     this.#leg = leg;
     this.upstream = upstream;
     this.#evidence = {
       leg,
       records: upstream.records,
       outages: this.#log.all,
+      leaseMs: redis ? leaseMs : 0,
       leftAtMs: (requestId) => this.#leftAt.get(requestId),
     };
   }
@@ -83,7 +86,7 @@ class Trial {
     const over = new AbortController();
     const storm = raise(site, { log: this.#log, random: options.winds, signal: over.signal });
     const load = {
-      url: site.url,
+      urls: site.fleet === null ? [site.url] : [site.url, site.fleet.peer.url],
       random: options.random,
       onOver: (asked: Asked) => this.#judge(asked),
       onLeft: (requestId: string) => void this.#leftAt.set(requestId, performance.now()),
@@ -121,8 +124,10 @@ class Trial {
 
   /** After the storm: nothing is held, no process ended but by our hand, no bug was logged, and equal calls share again. */
   async #lookAround(site: Site): Promise<void> {
-    const held = await heldAfter(site, 10_000);
-    if (held.length > 0) this.#remains.push(`left over in the processor: ${held.join(', ')}`);
+    for (const { processor } of site.fleet === null ? [site] : [site, site.fleet.peer]) {
+      const held = await heldAfter(processor, 10_000);
+      if (held.length > 0) this.#remains.push(`left over in a processor: ${held.join(', ')}`);
+    }
     const lines = await site.processor.log();
     const starts = lines.filter(({ event }) => event === 'listening').length;
     const expected = 1 + this.#log.count('processor', 'kill') + this.#log.count('processor', 'drain');
@@ -148,10 +153,10 @@ class Trial {
 const gauges = ['flights', 'waiters', 'replay_bytes', 'queue', 'streams'];
 
 /** The gauges that are not back at 0 after so long. */
-async function heldAfter(site: Site, limitMs: number): Promise<string[]> {
+async function heldAfter(processor: Site['processor'], limitMs: number): Promise<string[]> {
   const deadline = performance.now() + limitMs;
   for (;;) {
-    const samples = await site.processor.metrics();
+    const samples = await processor.metrics();
     const held = gauges.filter((name) => samples.get(`coalesce_${name}`) !== 0);
     if (held.length === 0 || performance.now() > deadline) {
       return held.map((name) => `${name} ${samples.get(`coalesce_${name}`) ?? 'missing'}`);

@@ -42,7 +42,7 @@ export function findRedis(): string | undefined {
 /** A server without persistence; `args` as on its command line. */
 export async function startRedis(...args: readonly string[]): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'envoy-coalescer-redis-'));
-  const port = await freePort();
+  const port = await (args.includes('--cluster-enabled') ? freeNodePort() : freePort());
   let child = await run(port, folder, args);
   return {
     port,
@@ -78,6 +78,14 @@ export async function startRedisCluster(size: number = 3): Promise<RedisCluster>
   }
   const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return { nodes, url: `redis+cluster://${hosts}`, end };
+}
+
+/** Nodes of a Cluster talk on the port 10,000 above their own: below 32,768 that is no port of anybody's connection either. */
+async function freeNodePort(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (port < 22_000) return port;
+  }
 }
 
 const SLOTS = 16_384;

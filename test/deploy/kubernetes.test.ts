@@ -19,7 +19,11 @@ import { configFile, containersOf, podsOf, processorConfig } from '../support/ku
 import { fieldMistakes, valueMistake } from '../support/kubernetes-schemas.ts';
 import { podCertificates } from '../support/pod-certificates.ts';
 
-const certificates = podCertificates();
+const certificates = {
+  ...podCertificates(),
+  // What the Secret of the overlay `redis` holds.
+  '/etc/coalescer-key/secret': Buffer.alloc(64, 'k'),
+};
 
 describe.each([
   { overlay: 'sidecar', leg: 'detached' },
@@ -134,7 +138,7 @@ test('the sidecar is a native one without a say in the pod’s readiness', () =>
 
 test('the pods that share through Redis have one secret, from a Secret that is not in the repository', () => {
   const objects = renderOverlay('redis');
-  const config = processorConfig(objects);
+  const config = processorConfig(objects, certificates);
   expect(config.redis).toMatchObject({ encrypt: true });
   expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([]);
   const [pod] = podsOf(objects);
