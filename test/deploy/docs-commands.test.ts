@@ -149,7 +149,7 @@ function withAddresses(text: string, stack: Stack | undefined): string {
 function scriptOf(text: string): readonly [path: string, options: readonly string[]] {
   const options = text.split(' -- ')[1]?.match(/--[a-z-]+/g) ?? [];
   const [program = '', word = '', name = ''] = text.split(' ').filter((part) => !part.includes('='));
-  if (program === 'npx') return [text.split(' ').at(-1) ?? '', []];
+  if (program === 'npx') return [text.split(' ').findLast((part) => part.includes('/')) ?? text, []];
   if (program === 'node') return [word, options];
   if (program !== 'npm') return [program, options];
   if (word === 'ci') return ['package-lock.json', []];
