@@ -64,6 +64,16 @@ describe('what the processor says', () => {
     },
   );
 
+  const cost = { prompt_tokens: 12, completion_tokens: 2 ** 40 + 1 };
+  test.each<Reply>([
+    { kind: 'continueResponseBody', metadata: cost },
+    { kind: 'continueResponseTrailers', metadata: cost },
+    { kind: 'streamBody', bytes: Buffer.from('last'), endOfStream: true, metadata: cost },
+    { kind: 'streamTrailers', trailers: [], metadata: cost },
+  ])('what an answer cost goes with the last reply as numbers: $kind', (reply) => {
+    expect(metadataOf(reply)).toEqual({ coalesce: cost });
+  });
+
   const SKIP_RESPONSE = { response_header_mode: 'SKIP', response_body_mode: 'NONE', response_trailer_mode: 'SKIP' };
   const CAPTURE = { response_header_mode: 'SEND', response_body_mode: 'STREAMED', response_trailer_mode: 'SEND' };
   test.each<[string, ModeOverride, object]>([
@@ -156,6 +166,12 @@ describe('what the processor says', () => {
     expect(encodeReply({ kind: 'streamBody', bytes, endOfStream: true })).not.toEqual(first);
     const same = Buffer.from('chunk');
     expect(encodeReply({ kind: 'streamBody', bytes: same, endOfStream: true })).not.toBe(first);
+    const last = (tokens: number): Reply => {
+      return { kind: 'streamBody', bytes, endOfStream: true, metadata: { prompt_tokens: tokens } };
+    };
+    const encoded = encodeReply(last(1));
+    expect(encodeReply(last(1))).toBe(encoded);
+    expect(metadataOf(last(2))).toEqual({ coalesce: { prompt_tokens: 2 } });
   });
 
   test('chunks that were joined are encoded once, in the bytes that hold them', () => {

@@ -184,6 +184,7 @@ function reportOf(flight: Flight, options: { ending: FlightEnding; now: number }
     queuedMs: flight.queuedMs + (state.phase === 'queued' ? options.now - state.since : 0),
     bytes: answer?.buffer.length ?? 0,
     status: answer?.head.status ?? null,
+    tokens: state.phase === 'landed' ? state.tokens : null,
     firstByteMs: answer === null ? null : answer.firstByteAt - answer.calledAt,
     ageMs: options.now - flight.begunAt,
   };

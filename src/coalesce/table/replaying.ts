@@ -57,7 +57,7 @@ export function replayFlight(board: Board, entry: NegativeEntry, fresh: { flight
     keptAliveAt: null,
     heldUp: false,
   };
-  flight.state = { phase: 'landed', answer, trailers: entry.trailers };
+  flight.state = { phase: 'landed', answer, trailers: entry.trailers, tokens: null };
   flight.ending = 'failed_status';
   flight.request = null;
   board.flights.set(flight.id, flight);

@@ -80,6 +80,12 @@ export class ProtoWriter {
     this.varint(tag, length);
   }
 
+  double(tag: number, value: number): void {
+    const position = this.#makeRoom(8);
+    this.#buffer.writeDoubleLE(value, position);
+    this.#number(tag);
+  }
+
   /** A bool, enum, integer or length field: a whole number from 0 to 2^53. */
   varint(tag: number, value: number): void {
     this.#number(value);
