@@ -44,7 +44,7 @@ export function answerBegan(
   dropRequest(board, flight);
   board.effects.push({ kind: 'firstByteCame', afterMs: now - startedAt });
   board.deadlines.set(flight, nextCallDeadline(board, flight));
-  if (came.endOfStream || head.contentLength === 0) land(board, flight, { trailers: null, now });
+  if (came.endOfStream || isWhole(answer)) land(board, flight, { trailers: null, now });
   else wakeAboard(board, flight);
 }
 
@@ -72,10 +72,16 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
   answer.lastByteAt = came.now;
   board.replayBytes += came.bytes.length;
   holdLimits(board, flight, { answer, now: came.now });
-  const { contentLength } = answer.head;
-  if (contentLength !== null && answer.buffer.length >= contentLength)
-    land(board, flight, { trailers: null, now: came.now });
+  if (isWhole(answer)) land(board, flight, { trailers: null, now: came.now });
   else wakeAboard(board, flight);
+}
+
+/**
+ * All bytes that the head promised are there: the end need not be awaited, and goes out with the last of them. Trailers can
+ * still follow them on HTTP/2, and are waited for where the head names them.
+ */
+function isWhole({ head, buffer }: Answer): boolean {
+  return head.contentLength !== null && !head.announcesTrailers && buffer.length >= head.contentLength;
 }
 
 /** The answer ended as its upstream meant it to. Shorter than its head promised, it counts as cut. */
