@@ -45,7 +45,7 @@ export function answerBegan(
   dropRequest(board, flight);
   board.effects.push({ kind: 'firstByteCame', afterMs: now - startedAt });
   board.deadlines.set(flight, nextCallDeadline(board, flight));
-  if (came.endOfStream || head.contentLength === 0) land(board, flight, { trailers: null, now });
+  if (came.endOfStream || isWhole(answer)) land(board, flight, { trailers: null, now });
   else wakeAboard(board, flight);
 }
 
@@ -73,11 +73,17 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
   answer.lastByteAt = came.now;
   board.replayBytes += came.bytes.length;
   holdLimits(board, flight, { answer, now: came.now });
-  const { contentLength } = answer.head;
-  if (contentLength !== null && answer.buffer.length >= contentLength)
-    return land(board, flight, { trailers: null, now: came.now });
+  if (isWhole(answer)) return land(board, flight, { trailers: null, now: came.now });
   wakeAboard(board, flight);
   return null;
+}
+
+/**
+ * All bytes that the head promised are there: the end need not be awaited, and goes out with the last of them. Trailers can
+ * still follow them on HTTP/2, and are waited for where the head names them.
+ */
+function isWhole({ head, buffer }: Answer): boolean {
+  return head.contentLength !== null && !head.announcesTrailers && buffer.length >= head.contentLength;
 }
 
 /** The answer ended as its upstream meant it to. Shorter than its head promised, it counts as cut. What it cost, where it says so. */
