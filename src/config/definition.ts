@@ -12,6 +12,7 @@ import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './po
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
 import { namedPolicy, reservedNames } from './policy/named-policies.ts';
 import { addedProfile, type AddedProfile } from './policy/profiles.ts';
+import { tracing, type TracingConfig, type TracingContent } from './tracing-definition.ts';
 import { address, confidentialText, count, duration, nonEmptyText, oneOf, origin, size } from './values/scalars.ts';
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
@@ -55,6 +56,8 @@ export interface Config {
   readonly maxPromotions: number;
   readonly drainMs: number;
   readonly logLevel: LogLevel;
+  /** Null: off. */
+  readonly tracing: TracingConfig | null;
   /** Endpoints besides the known ones. */
   readonly profiles: readonly AddedProfile[];
   /** What applies where no other policy does. */
@@ -63,8 +66,9 @@ export interface Config {
   readonly policies: readonly NamedPolicy[];
 }
 
-/** What a file says, before the secret is looked up and the policies are built on the file's own. */
-export interface ConfigContent extends Omit<Config, 'secret' | 'policies'> {
+/** What a file says, before other files are read and the policies are built on the file's own. */
+export interface ConfigContent extends Omit<Config, 'secret' | 'policies' | 'tracing'> {
+  readonly tracing: TracingContent | null;
   readonly policyData: unknown;
   readonly secretText: string | null;
   readonly secretFile: string | null;
@@ -129,6 +133,7 @@ const file = z.strictObject({
   max_promotions: count({ most: 1000 }).default(3),
   drain: duration().default(1800 * second),
   log: z.strictObject({ level: oneOf(logLevels).default('info') }).prefault({}),
+  tracing,
   profiles: z.array(addedProfile).max(256).default([]),
   policies: z.unknown().default({}),
 });
@@ -164,6 +169,7 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     maxPromotions: read.max_promotions,
     drainMs: read.drain,
     logLevel: read.log.level,
+    tracing: read.tracing,
     profiles: read.profiles,
     policy: policyNamed(reservedNames.base, {
       ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines, rollout, shadow },

@@ -9,6 +9,7 @@ import { dottedPath, findingsOf, printPath } from './mistakes/mistakes.ts';
 import type { Finding, KeyPath, Mistake } from './mistakes/mistakes.ts';
 import { readPolicies, type NamedPolicies } from './policy/named-policies.ts';
 import { readSource } from './source.ts';
+import { readHeaderLines, type TracingConfig } from './tracing-definition.ts';
 
 /** The content of a file; throws where it cannot be read. */
 export type ReadFile = (path: string) => string | Uint8Array;
@@ -47,7 +48,7 @@ export function readConfigFile(path: string | null, readFile: ReadFile): ConfigR
 export function defaultConfig(): Config {
   const { data } = parseContent({});
   if (data === undefined) throw new Error('the defaults satisfy their own definition');
-  return configOf(data, { secret: null, policies: [] });
+  return configOf(data, { secret: null, policies: [], tracing: null });
 }
 
 interface Judgement {
@@ -63,13 +64,14 @@ function judge(data: unknown, readFile: ReadFile): Judgement {
   if (content === undefined) return { config: null, findings };
   const faulty = new Set(findings.map(({ path }) => dottedPath(path)));
   const secret = readSecret(content, readFile);
+  const tracing = readTracing(content, readFile);
   const named = namedOf(content);
   const all = [...findings, ...inconsistencies(content, faulty), ...named.findings];
   if (secret.kind === 'finding') all.push(secret.finding);
-  return {
-    config: secret.kind === 'secret' ? configOf(content, { secret: secret.secret, policies: named.policies }) : null,
-    findings: all,
-  };
+  if (tracing.kind === 'finding') all.push(tracing.finding);
+  if (secret.kind === 'finding' || tracing.kind === 'finding') return { config: null, findings: all };
+  const rest = { secret: secret.secret, policies: named.policies, tracing: tracing.tracing };
+  return { config: configOf(content, rest), findings: all };
 }
 
 function namedOf(content: ConfigContent): NamedPolicies {
@@ -90,6 +92,22 @@ function readSecret({ secretText, secretFile }: ConfigContent, readFile: ReadFil
   return { kind: 'finding', finding: { path, message: `cannot be read: ${content.message}`, onKey: false } };
 }
 
+type TracingResult =
+  | { readonly kind: 'tracing'; readonly tracing: TracingConfig | null }
+  | { readonly kind: 'finding'; readonly finding: Finding };
+
+function readTracing({ tracing }: ConfigContent, readFile: ReadFile): TracingResult {
+  if (tracing === null) return { kind: 'tracing', tracing };
+  const { headersFile } = tracing;
+  if (headersFile === null) return { kind: 'tracing', tracing: { ...tracing, headers: [] } };
+  const path = ['tracing', 'headers_file'];
+  const content = attempt(() => Buffer.from(readFile(headersFile)).toString('utf8'));
+  const read =
+    content.kind === 'read' ? readHeaderLines(content.value) : { message: `cannot be read: ${content.message}` };
+  if ('message' in read) return { kind: 'finding', finding: { path, message: read.message, onKey: false } };
+  return { kind: 'tracing', tracing: { ...tracing, headers: read.headers } };
+}
+
 function longEnough(secret: Buffer, path: KeyPath): SecretResult {
   if (secret.length >= leastSecretBytes) return { kind: 'secret', secret };
   const message = `holds ${secret.length} bytes, expected at least ${leastSecretBytes}`;
@@ -102,7 +120,7 @@ function withoutLineEnd(content: Buffer): Buffer {
   return content.subarray(0, end);
 }
 
-function configOf(content: ConfigContent, rest: Pick<Config, 'secret' | 'policies'>): Config {
+function configOf(content: ConfigContent, rest: Pick<Config, 'secret' | 'policies' | 'tracing'>): Config {
   const { secretText: _text, secretFile: _file, policyData: _data, ...said } = content;
   return { ...said, ...rest };
 }

@@ -1,18 +1,21 @@
 /** What of a configuration can change while the process runs, and what waits for its next start. */
 
+import { isDeepStrictEqual } from 'node:util';
+
 import { formatAddress, type Address } from './values/address.ts';
 import type { Config } from './definition.ts';
 
 /** The new configuration as far as it can be had now; `kept` names the changed keys that stay as they are. */
 export function reconfigured(running: Config, next: Config): { config: Config; kept: readonly string[] } {
-  const { listen, admin, probes, egress } = running;
+  const { listen, admin, probes, egress, tracing } = running;
   const kept = [
     ...(same(listen.map(formatAddress), next.listen.map(formatAddress)) ? [] : ['listen']),
     ...(formatAddress(admin) === formatAddress(next.admin) ? [] : ['admin']),
     ...(written(probes) === written(next.probes) ? [] : ['probes']),
     ...(egress === next.egress ? [] : ['egress']),
+    ...(isDeepStrictEqual(tracing, next.tracing) ? [] : ['tracing']),
   ];
-  return { config: { ...next, listen, admin, probes, egress }, kept };
+  return { config: { ...next, listen, admin, probes, egress, tracing }, kept };
 }
 
 function same(left: readonly string[], right: readonly string[]): boolean {

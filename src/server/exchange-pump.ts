@@ -57,13 +57,19 @@ export class ExchangePump {
     this.#terms = terms;
     this.#phase = { phase: 'opened', filter: terms.filter };
     this.#id = board.enter(this);
-    this.#record = new ExchangeRecord({ id: this.#id, openedAt: board.now() });
+    const openedAt = board.now();
+    const trace = board.tracing?.exchange(openedAt) ?? null;
+    this.#record = new ExchangeRecord({ id: this.#id, openedAt, trace });
     stream.on('data', (message: EnvoyMessage) => this.#onMessage(message));
     // Envoy ends a stream by half-closing or by resetting it; both are a normal end.
     stream.on('end', () => this.#onEnd());
     stream.on('cancelled', () => this.#onEnd());
     stream.on('error', () => this.#onEnd());
     stream.on('close', () => this.#onEnd());
+  }
+
+  get traceId(): string | null {
+    return this.#record.traceId;
   }
 
   /** Takes an event; those that come while another is handled wait for it. */
