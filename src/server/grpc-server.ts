@@ -6,6 +6,7 @@ import { Server, ServerCredentials, type Metadata } from '@grpc/grpc-js';
 
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import { policyFor } from '../coalesce/request/policy-choice.ts';
+import type { HeaderList } from '../coalesce/request/head.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import { formatAddress, type Address } from '../config/values/address.ts';
 import { policyBook } from '../config/inline-policy.ts';
@@ -58,7 +59,12 @@ export async function startGrpcServer(options: {
     Process: (stream: ProcessStream) => {
       const choosePolicy = chooserFor()(stream.metadata);
       const { bypassAll } = options;
-      new ExchangePump(stream, board, { filter: filterName(stream.metadata), choosePolicy, bypassAll });
+      new ExchangePump(stream, board, {
+        filter: filterName(stream.metadata),
+        traceFields: () => traceFields(stream.metadata),
+        choosePolicy,
+        bypassAll,
+      });
     },
   });
   server.addService(healthService(), healthHandlers(options.health));
@@ -70,6 +76,12 @@ export async function startGrpcServer(options: {
 function filterName(metadata: Metadata): FilterName | null {
   const [name] = metadata.get('x-coalesce-filter');
   return name === 'decide' || name === 'deliver' ? name : null;
+}
+
+function traceFields(metadata: Metadata): HeaderList {
+  return ['traceparent', 'tracestate'].flatMap((name) =>
+    metadata.get(name).map((value): readonly [string, string] => [name, String(value)]),
+  );
 }
 
 /** What is made of the configuration in force: made anew after each reload. */

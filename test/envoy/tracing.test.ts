@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
 import { begin, send } from '../../harness/http-client.ts';
+import { connectionManager } from '../../harness/stack.ts';
 import { Collector, type SeenSpan } from '../support/collector.ts';
 import { allDone, SharedStack } from '../support/shared-stack.ts';
 
@@ -25,6 +26,19 @@ const is =
   (span: SeenSpan): boolean =>
     span.name === `coalesce.${name}` && span.traceId === traceId;
 const idOf = (span: SeenSpan | undefined): unknown => ({ traceId: span?.traceId, spanId: span?.spanId });
+/** Its spans go nowhere: what is looked at is which trace it tells of. */
+const envoysOwn = {
+  random_sampling: { value: 100 },
+  provider: {
+    name: 'envoy.tracers.opentelemetry',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.config.trace.v3.OpenTelemetryConfig',
+      service_name: 'gateway',
+      http_service: { http_uri: { uri: 'http://127.0.0.1:1/v1/traces', cluster: 'coalescer', timeout: '1s' } },
+    },
+  },
+};
+
 const body = { stream: true, stream_options: { include_usage: true } };
 const prompt = 'a prompt that no collector may see';
 
@@ -164,6 +178,42 @@ describe.each(['attached', 'detached'] as const)('%s', (leg) => {
     expect(page).toMatch(/^coalesce_decision_seconds_bucket\{.*\} \d+ # \{trace_id="[0-9a-f]{32}"\}/m);
     expect(page.endsWith('# EOF\n')).toBe(true);
     expect(await scrape('text/plain')).not.toContain('trace_id');
+  });
+});
+
+describe.each(['attached', 'detached'] as const)('%s, an Envoy that traces by itself', (leg) => {
+  const shared = new SharedStack({
+    leg,
+    config: { tracing: { endpoint: collector.endpoint } },
+    mutateEnvoy: (config) => {
+      Object.assign(connectionManager(config, 'ingress'), { tracing: envoysOwn });
+    },
+  });
+
+  test('gives callers without a trace one that it shares with us', async () => {
+    await allDone(await shared.fly([shared.chat('own trace'), shared.chat('own trace')]));
+    const traceId = String(shared.calls[0]?.headers['traceparent']).split('-')[1] ?? '';
+    const [led] = await collector.waitFor(is('flight', traceId));
+    const flightId = led?.attributes['coalesce.flight'];
+    const of = (name: string) => (span: SeenSpan) =>
+      span.name === `coalesce.${name}` && span.attributes['coalesce.flight'] === flightId;
+    const [flight, decided, joined, delivered] = await collector.waitFor(
+      of('flight'),
+      (span) => of('decide')(span) && span.attributes['coalesce.outcome'] === 'leader',
+      (span) => of('decide')(span) && span.attributes['coalesce.outcome'] === 'follower',
+      (span) => of('deliver')(span) && span.attributes['coalesce.role'] === 'follower',
+    );
+    expect(decided?.traceId).toBe(flight?.traceId);
+    for (const span of [decided, joined, delivered]) expect(span?.parentSpanId).not.toBe('');
+    expect(joined?.traceId).not.toBe(flight?.traceId);
+    expect(delivered).toMatchObject({ traceId: joined?.traceId, links: [idOf(flight)] });
+  });
+
+  test('the caller’s own trace comes first', async () => {
+    const own = caller();
+    await send(shared.chat('own trace first', { headers: own.headers }));
+    const [decided] = await collector.waitFor(is('decide', own.traceId));
+    expect(decided?.parentSpanId).toBe(own.spanId);
   });
 });
 

@@ -48,20 +48,29 @@ export class ExchangeTrace {
   readonly #openedAt: number;
   /** From the process's clock to the time of day, both in ms. */
   readonly #offset: number;
+  readonly #stream: HeaderList;
   #caller: SpanContext | null = null;
   #own: Span | null = null;
 
-  /** `openedAt` is a time of the process's clock, `offset` leads from it to the time of day; both in ms. */
-  constructor(tracer: Tracer, flights: FlightSpans, times: { openedAt: number; offset: number }) {
+  /**
+   * `openedAt` is a time of the process's clock, `offset` leads from it to the time of day; both in ms. `stream`: what the
+   * gRPC stream itself says of a trace.
+   */
+  constructor(
+    tracer: Tracer,
+    flights: FlightSpans,
+    exchange: { openedAt: number; offset: number; stream: HeaderList },
+  ) {
     this.#tracer = tracer;
     this.#flights = flights;
-    this.#openedAt = times.openedAt;
-    this.#offset = times.offset;
+    this.#openedAt = exchange.openedAt;
+    this.#offset = exchange.offset;
+    this.#stream = exchange.stream;
   }
 
-  /** Its request's head came. */
+  /** Its request's head came. An Envoy that begins a trace by itself tells only its own streams of it. */
   requested(headers: HeaderList): void {
-    this.#caller = callerContext(headers);
+    this.#caller = callerContext(headers) ?? callerContext(this.#stream);
   }
 
   /** Of a trace that is recorded; else null. */

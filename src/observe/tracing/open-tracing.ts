@@ -32,9 +32,9 @@ export class Tracing {
     this.flights = new FlightSpans(this.#tracer);
   }
 
-  /** `openedAt` in the process's own clock, `performance.now()`. */
-  exchange(openedAt: number): ExchangeTrace {
-    return new ExchangeTrace(this.#tracer, this.flights, { openedAt, offset: Date.now() - performance.now() });
+  /** `openedAt` in the process's own clock, `performance.now()`; `stream`: trace fields of its gRPC stream. */
+  exchange(openedAt: number, stream: HeaderList): ExchangeTrace {
+    return new ExchangeTrace(this.#tracer, this.flights, { openedAt, offset: Date.now() - performance.now(), stream });
   }
 
   /** The header fields that carry a flight's context upstream; none where it is not known. */
