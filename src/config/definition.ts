@@ -8,12 +8,24 @@ import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import type { Address } from './values/address.ts';
 import { keysOf } from './mistakes/keys.ts';
+import { leastSecretBytes } from './named-files/secret.ts';
+import type { Tls, TlsFiles } from './named-files/tls.ts';
 import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './policy-definition.ts';
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
-import { namedPolicy, reservedNames } from './policy/named-policies.ts';
+import { namedPolicy, policiesSchema, reservedNames } from './policy/named-policies.ts';
 import { addedProfile, type AddedProfile } from './policy/profiles.ts';
 import { tracing, type TracingConfig, type TracingContent } from './tracing-definition.ts';
-import { address, confidentialText, count, duration, nonEmptyText, oneOf, origin, size } from './values/scalars.ts';
+import {
+  address,
+  confidentialText,
+  count,
+  duration,
+  nonEmptyText,
+  oneOf,
+  origin,
+  size,
+  type JsonSchema,
+} from './values/scalars.ts';
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -51,6 +63,8 @@ export interface Config {
   readonly orphanGraceMs: number;
   /** At least 32 bytes; null: one is drawn at start. */
   readonly secret: Buffer | null;
+  /** mTLS on the gRPC port; null: plain text. */
+  readonly tls: Tls | null;
   readonly limits: Limits;
   readonly admission: Admission;
   readonly maxPromotions: number;
@@ -66,15 +80,14 @@ export interface Config {
   readonly policies: readonly NamedPolicy[];
 }
 
-/** What a file says, before other files are read and the policies are built on the file's own. */
-export interface ConfigContent extends Omit<Config, 'secret' | 'policies' | 'tracing'> {
+/** What a file says, before the files that it names are read and the policies are built on the file's own. */
+export interface ConfigContent extends Omit<Config, 'secret' | 'tls' | 'policies' | 'tracing'> {
   readonly tracing: TracingContent | null;
   readonly policyData: unknown;
   readonly secretText: string | null;
   readonly secretFile: string | null;
+  readonly tlsFiles: TlsFiles | null;
 }
-
-export const leastSecretBytes = 32;
 
 const second = 1000;
 /**
@@ -109,10 +122,7 @@ const admission = z
   .transform((read) => ({ maxUpstream: read.max_upstream, maxQueue: read.max_queue, maxWaitMs: read.max_wait }));
 
 /** A list; a single value is a list of one. */
-const addresses: z.ZodType<readonly Address[]> = z.preprocess(
-  (value) => (typeof value === 'string' ? [value] : value),
-  z.array(address()).min(1).max(16),
-);
+const addresses: z.ZodType<readonly Address[]> = oneOrMore(z.array(address()).min(1).max(16));
 
 const file = z.strictObject({
   listen: addresses.default([{ kind: 'tcp', host: '127.0.0.1', port: 9002 }]),
@@ -128,6 +138,11 @@ const file = z.strictObject({
       ...keyShape(defaultPolicyContent.key),
     })
     .prefault({}),
+  tls: z
+    .strictObject({ cert: nonEmptyText(), key: nonEmptyText(), client_ca: nonEmptyText() })
+    .transform((read): TlsFiles => ({ cert: read.cert, key: read.key, clientCa: read.client_ca }))
+    .nullable()
+    .default(null),
   limits,
   admission,
   max_promotions: count({ most: 1000 }).default(3),
@@ -137,6 +152,12 @@ const file = z.strictObject({
   profiles: z.array(addedProfile).max(256).default([]),
   policies: z.unknown().default({}),
 });
+
+function oneOrMore(list: z.ZodType<readonly Address[]>): z.ZodType<readonly Address[]> {
+  const { pattern } = z.toJSONSchema(address(), { io: 'input' });
+  const type = z.preprocess((value) => (typeof value === 'string' ? [value] : value), list);
+  return type.meta({ type: ['string', 'array'], pattern });
+}
 
 const content: z.ZodType<ConfigContent> = file.transform(contentOf);
 
@@ -153,6 +174,20 @@ export function knownKeys(): string[] {
   return [...keysOf(file), ...keysOf(namedPolicy(defaultPolicyContent)).map((key) => `policies.*.${key}`)];
 }
 
+/** What of the definition JSON Schema (draft 7) can express, without defaults. */
+export function fileSchema(): JsonSchema {
+  const schemaOf = (type: z.ZodType): JsonSchema => {
+    // zod puts the mark of its `prefault` where others look for the value that applies.
+    const override: Parameters<typeof z.toJSONSchema>[1] = {
+      override: ({ jsonSchema }) => void delete jsonSchema.default,
+    };
+    return z.toJSONSchema(type, { target: 'draft-7', io: 'input', unrepresentable: 'any', ...override });
+  };
+  const { $schema: _dialect, ...policy } = schemaOf(namedPolicy(defaultPolicyContent));
+  const whole = schemaOf(file);
+  return { ...whole, properties: { ...Object(whole['properties']), policies: policiesSchema(policy) } };
+}
+
 function contentOf(read: z.output<typeof file>): ConfigContent {
   const { mode, tenant, sampling, tools, identity, deadlines, rollout, shadow, retry } = read;
   const maxWaiters = read.limits.max_waiters;
@@ -164,6 +199,7 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     orphanGraceMs: read.orphan_grace,
     secretText: read.key.secret,
     secretFile: read.key.secret_file,
+    tlsFiles: read.tls,
     limits: limitsOf(read.limits),
     admission: read.admission,
     maxPromotions: read.max_promotions,

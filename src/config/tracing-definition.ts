@@ -45,25 +45,6 @@ export const tracing: z.ZodType<TracingContent | null> = z
   .nullable()
   .default(null);
 
-const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** RFC 9110, section 5.5, without what is outside ASCII. */
-const fieldValue = /^[\t\x20-\x7e]*$/;
-
-/** A file of lines `name: value`; empty lines count for nothing. A mistake names the line and repeats nothing of it. */
-export function readHeaderLines(text: string): { headers: HeaderList } | { message: string } {
-  const headers: [string, string][] = [];
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    if (line.trim() === '') continue;
-    const colon = line.indexOf(':');
-    const [name, value] = [line.slice(0, Math.max(0, colon)).trim(), line.slice(colon + 1).trim()];
-    if (!fieldName.test(name) || !fieldValue.test(value)) {
-      return { message: `line ${index + 1} of the file is no header, expected lines such as authorization: Bearer …` };
-    }
-    headers.push([name.toLowerCase(), value]);
-  }
-  return { headers };
-}
-
 /** As the file would say it. */
 export function renderTracing(config: TracingConfig | null): Record<string, unknown> | null {
   if (config === null) return null;

@@ -268,7 +268,9 @@ function toStdout(): DestinationStream {
   const destination = pino.destination({
     dest: 1,
     sync: false,
-    minLength: 4096,
+    // Each write is a task of its own for the thread pool: few and large ones.
+    minLength: 32 * 1024,
+    maxWrite: 64 * 1024,
     maxLength: 8 * 2 ** 20,
     periodicFlush: 200,
   });

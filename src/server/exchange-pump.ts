@@ -31,6 +31,8 @@ export interface ExchangeTerms {
   readonly choosePolicy: PolicyChooser;
   /** `traceparent` and `tracestate` of the stream itself, where Envoy traces it. */
   readonly traceFields: () => HeaderList;
+  /** Which Envoys the stream comes from, by their verified certificate; null without TLS. */
+  readonly fleet: string | null;
   /** A reason to bypass every exchange, asked when the head has come; null: none. */
   readonly bypassAll: () => BypassReason | null;
 }
@@ -202,7 +204,8 @@ export class ExchangePump {
     if (command.body.length > config.limits.maxRequestBytes) {
       return this.receive({ kind: 'judged', judgement: { kind: 'bypass', reason: 'too_large' } });
     }
-    const verdict = judge({ head, body: command.body, profile }, { policy, secret });
+    const { fleet } = this.#terms;
+    const verdict = judge({ head, body: command.body, profile, fleet }, { policy, secret });
     if (verdict.kind === 'bypass') return this.receive({ kind: 'judged', judgement: verdict });
     this.#record.keyed(verdict.key);
     if (!isEnforced(verdict.key, policy)) {
@@ -212,14 +215,20 @@ export class ExchangePump {
     }
     // A view into the gRPC message; the detached leg keeps it until the answer begins.
     const body = table.leg === 'detached' ? Buffer.from(command.body) : command.body;
-    const arrival = { ...verdict, exchange: this.#id, policy, binding: ticketBinding(head), request: { head, body } };
+    const arrival = {
+      ...verdict,
+      exchange: this.#id,
+      policy,
+      binding: ticketBinding(head, fleet),
+      request: { head, body },
+    };
     const decision = table.decide(arrival, this.#board.now());
     this.receive({ kind: 'judged', judgement: { kind: 'decided', decision } });
   }
 
   #redeem({ ticket, head }: Extract<ExchangeCommand, { kind: 'redeem' }>): void {
     this.#record.requested(head);
-    const presented = { ticket, binding: ticketBinding(head), exchange: this.#id };
+    const presented = { ticket, binding: ticketBinding(head, this.#terms.fleet), exchange: this.#id };
     const redemption = this.#board.table.redeem(presented, this.#board.now());
     if (redemption.kind === 'aboard') this.#record.boarded(redemption);
     this.receive({ kind: 'redeemed', redemption });

@@ -5,37 +5,16 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type EnvoyConfig, shippedEnvoyConfig } from '../../harness/stack.ts';
-import { readConfigFile } from '../../src/config/read.ts';
-import type { Config } from '../../src/config/definition.ts';
 import { type KubernetesObject, renderOverlay, validateEnvoy, withoutPlaces } from '../support/deployed.ts';
+import { configFile, containersOf, podsOf, processorConfig } from '../support/kubernetes-pods.ts';
 import { fieldMistakes, valueMistake } from '../support/kubernetes-schemas.ts';
-
-type Container = {
-  name: string;
-  image: string;
-  ports?: Array<{ name: string }>;
-  securityContext: Record<string, unknown>;
-  volumeMounts: Array<{ name: string }>;
-  restartPolicy?: string;
-  [probe: `${string}Probe`]: { httpGet: { port: string } } | undefined;
-};
-type Pod = {
-  metadata: { labels: Record<string, string> };
-  spec: {
-    terminationGracePeriodSeconds: number;
-    securityContext: Record<string, unknown>;
-    initContainers?: Container[];
-    containers: Container[];
-    volumes: Array<{ name: string; configMap?: { name: string } }>;
-  };
-};
 
 describe.each([
   { overlay: 'sidecar', leg: 'detached' },
   { overlay: 'shared', leg: 'attached' },
 ] as const)('the overlay $overlay', ({ overlay, leg }) => {
   const objects = renderOverlay(overlay);
-  const pods = objects.filter(({ kind }) => kind === 'Deployment').map(podOf);
+  const pods = podsOf(objects);
 
   test.each(objects.map((object) => [object.kind, object.metadata.name, object] as const))(
     '%s %s has only values of its schema',
@@ -115,9 +94,7 @@ describe.each([
 });
 
 test('the sidecar is a native one without a say in the pod’s readiness', () => {
-  const [pod] = renderOverlay('sidecar')
-    .filter(({ kind }) => kind === 'Deployment')
-    .map(podOf);
+  const [pod] = podsOf(renderOverlay('sidecar'));
   const [sidecar] = pod?.spec.initContainers ?? [];
   expect(sidecar).toMatchObject({ name: 'coalescer', restartPolicy: 'Always' });
   expect(sidecar?.['readinessProbe']).toBeUndefined();
@@ -130,8 +107,8 @@ test('the shared processor is open to labelled pods alone, and the gateway has t
   expect(policy).toMatchObject({
     spec: { egress: [], ingress: [{ from: [{ podSelector: { matchLabels: label } }], ports: [{ port: 'grpc' }] }, {}] },
   });
-  const gateway = objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'llm-gateway');
-  expect(gateway === undefined ? {} : podOf(gateway).metadata.labels).toMatchObject(label);
+  const gateway = podsOf(objects).find(({ deployment }) => deployment === 'llm-gateway');
+  expect(gateway?.metadata.labels).toMatchObject(label);
 });
 
 test('a field that no schema knows is found', () => {
@@ -141,27 +118,6 @@ test('a field that no schema knows is found', () => {
     'selectr',
   );
 });
-
-function podOf(deployment: KubernetesObject): Pod {
-  return (deployment['spec'] as { template: Pod }).template;
-}
-
-function containersOf(spec: Pod['spec']): Container[] {
-  return [...(spec.initContainers ?? []), ...spec.containers];
-}
-
-/** A file of the ConfigMap whose name begins so; kustomize adds a digest. */
-function configFile(objects: readonly KubernetesObject[], name: string, file: string): string {
-  const pattern = new RegExp(`^${name}-[a-z0-9]{10}$`);
-  const map = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && pattern.test(metadata.name));
-  return (map?.['data'] as Record<string, string> | undefined)?.[file] ?? '';
-}
-
-function processorConfig(objects: readonly KubernetesObject[]): Config {
-  const read = readConfigFile('coalescer.yaml', () => Buffer.from(configFile(objects, 'coalescer', 'coalescer.yaml')));
-  if (read.kind === 'mistakes') throw new Error(JSON.stringify(read.mistakes));
-  return read.config;
-}
 
 type Selector = {
   matchLabels?: Record<string, string>;

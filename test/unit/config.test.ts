@@ -289,7 +289,6 @@ describe('a mistaken configuration', () => {
   });
 
   it.each([
-    ['tls: {}', 'tls'],
     ['redis: {}', 'redis'],
     ['prices: {}', 'prices'],
     ['admission: {scope: fleet}', 'admission.scope'],

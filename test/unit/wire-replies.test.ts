@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { encodeReply, type ModeOverride, type Reply } from '../../src/extproc/wire.ts';
+import { encodeReply, joinBody, messageIn, type ModeOverride, type Reply } from '../../src/extproc/wire.ts';
 import { headerMap, protoCodec, structValue } from '../support/proto-codec.ts';
 
 const codec = protoCodec();
@@ -174,6 +174,29 @@ describe('what the processor says', () => {
     expect(metadataOf(last(2))).toEqual({ coalesce: { prompt_tokens: 2 } });
   });
 
+  test('chunks that were joined are encoded once, in the bytes that hold them', () => {
+    const bytes = joinBody([Buffer.from('one'), Buffer.from(''), Buffer.from('two')]);
+    expect(Buffer.from(bytes).toString()).toBe('onetwo');
+    const frame = encodeReply({ kind: 'streamBody', bytes, endOfStream: false });
+    encodeReply({ kind: 'streamBody', bytes: Buffer.from('another'), endOfStream: false });
+    expect(encodeReply({ kind: 'streamBody', bytes, endOfStream: false })).toBe(frame);
+    expect(bytes.buffer).toBe(frame.buffer);
+    expect(streamedBody({ kind: 'streamBody', bytes, endOfStream: false })).toEqual({ body: Buffer.from('onetwo') });
+    expect(streamedBody({ kind: 'streamBody', bytes, endOfStream: true })).toEqual({
+      body: Buffer.from('onetwo'),
+      end_of_stream: true,
+    });
+  });
+
+  test('each reply comes in its gRPC frame: uncompressed, its length in four bytes', () => {
+    for (const size of [0, 300, 70_000]) {
+      const frame = encodeReply({ kind: 'streamBody', bytes: Buffer.alloc(size), endOfStream: true });
+      expect([frame.readUInt8(0), frame.readUInt32BE(1)]).toEqual([0, frame.length - 5]);
+    }
+    const fixed = encodeReply({ kind: 'continueResponseBody' });
+    expect([fixed.readUInt8(0), fixed.readUInt32BE(1)]).toEqual([0, fixed.length - 5]);
+  });
+
   test('streamed trailers are a header map', () => {
     expect(said({ kind: 'streamTrailers', trailers: [['grpc-status', '0']] })).toEqual({
       streamed_immediate_response: { trailers_response: headerMap([['grpc-status', '0']]) },
@@ -201,7 +224,7 @@ describe('what the processor says', () => {
 
 /** What proto-loader reads in a reply. */
 function said(reply: Reply): object {
-  return codec.decodeResponse(encodeReply(reply));
+  return codec.decodeResponse(messageIn(encodeReply(reply)));
 }
 
 function streamedBody(reply: Reply): { body: Buffer } {

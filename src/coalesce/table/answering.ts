@@ -32,7 +32,7 @@ export function answerBegan(
   const streamsEvents = isEventStream(head);
   const answer: Answer = {
     head,
-    buffer: new ReplayBuffer(),
+    buffer: new ReplayBuffer(board.join),
     events: streamsEvents ? new EventCounter() : null,
     edges: streamsEvents && flight.usage.stream !== null ? new AnswerEdges() : null,
     calledAt: startedAt,

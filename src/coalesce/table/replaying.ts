@@ -44,7 +44,7 @@ export function replayFlight(board: Board, entry: NegativeEntry, fresh: { flight
   const running = entry.flight;
   if (running?.state.phase === 'landed' && running.state.answer.buffer.openCursor() !== null) return running;
   const { flight, now } = fresh;
-  const buffer = new ReplayBuffer();
+  const buffer = new ReplayBuffer(board.join);
   buffer.append(entry.bytes);
   const answer: Answer = {
     head: entry.head,

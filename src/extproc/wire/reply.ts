@@ -5,11 +5,12 @@
 import type { HeaderList } from '../../coalesce/request/head.ts';
 import { bytesOfHeaders, writeHeaderMap, writeHeaderMutation } from './header-fields.ts';
 import { writeMode, type ModeOverride } from './mode-override.ts';
-import { delimitedTag, fixed64Tag, varintTag } from './proto-reader.ts';
-import { ProtoWriter } from './proto-writer.ts';
+import { writeMetadata, type Metadata } from './metadata.ts';
+import { delimitedTag, varintTag } from './proto-reader.ts';
+import { frameOf, ProtoWriter } from './proto-writer.ts';
+import { encodeStreamBody, STREAMED_IMMEDIATE_RESPONSE } from './streamed-body.ts';
 
-/** Dynamic metadata in the namespace `coalesce`. */
-export type Metadata = Readonly<Record<string, string | number>>;
+export type { Metadata };
 
 /**
  * One message to Envoy. `metadata` that is not empty becomes dynamic metadata, for filters and access logs. `setHeaders`
@@ -65,10 +66,7 @@ export type Reply =
     }
   | { readonly kind: 'streamTrailers'; readonly trailers: HeaderList; readonly metadata?: Metadata };
 
-/**
- * The bytes of one reply. They may be shared with other exchanges, and are never written to. The same `bytes` object twice in
- * a row in `streamBody` gives the same Buffer: many followers are sent the same chunk, which nobody changes.
- */
+/** One reply, in its gRPC frame. The bytes may be shared with other exchanges, and are never written to. */
 export function encodeReply(reply: Reply): Buffer {
   switch (reply.kind) {
     case 'continueRequestHeaders':
@@ -114,15 +112,14 @@ const RESPONSE = {
   requestTrailers: delimitedTag(5),
   responseTrailers: delimitedTag(6),
   immediateResponse: delimitedTag(7),
-  dynamicMetadata: delimitedTag(8),
   modeOverride: delimitedTag(9),
   overrideMessageTimeout: delimitedTag(10),
-  streamedImmediateResponse: delimitedTag(11),
+  streamedImmediateResponse: STREAMED_IMMEDIATE_RESPONSE,
 };
 
-const CONTINUE_REQUEST_TRAILERS: Buffer = Buffer.from([RESPONSE.requestTrailers, 0]);
-const CONTINUE_RESPONSE_BODY: Buffer = Buffer.from([RESPONSE.responseBody, 0]);
-const CONTINUE_RESPONSE_TRAILERS: Buffer = Buffer.from([RESPONSE.responseTrailers, 0]);
+const CONTINUE_REQUEST_TRAILERS: Buffer = frameOf([RESPONSE.requestTrailers, 0]);
+const CONTINUE_RESPONSE_BODY: Buffer = frameOf([RESPONSE.responseBody, 0]);
+const CONTINUE_RESPONSE_TRAILERS: Buffer = frameOf([RESPONSE.responseTrailers, 0]);
 
 /** HeadersResponse and BodyResponse alike: a CommonResponse, whose status CONTINUE is the default. */
 const RESPONSE_COMMON: number = delimitedTag(1);
@@ -138,7 +135,7 @@ function encodeContinue(member: number, { metadata, mode, setHeaders = [], remov
       writeHeaderMutation(writer, COMMON_HEADER_MUTATION, { set: setHeaders, remove: removeHeaders });
     });
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** google.protobuf.Duration */
@@ -151,7 +148,7 @@ function encodeTimeout(ms: number): Buffer {
     writer.varint(DURATION.nanos, (whole % 1_000) * 1_000_000);
     writer.varint(DURATION.seconds, Math.floor(whole / 1_000));
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** ImmediateResponse, and HttpStatus within it. */
@@ -172,15 +169,13 @@ function encodeImmediate(reply: Extract<Reply, { kind: 'immediate' }>): Buffer {
     writeHeaderMutation(writer, IMMEDIATE.headers, { set: reply.headers });
     writer.message(IMMEDIATE.status, () => writer.varint(HTTP_STATUS_CODE, reply.status));
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** StreamedImmediateResponse */
-const STREAMED = { head: delimitedTag(1), body: delimitedTag(2), trailers: delimitedTag(3) };
+const STREAMED = { head: delimitedTag(1), trailers: delimitedTag(3) };
 /** HttpHeaders */
 const HTTP_HEADERS = { headers: delimitedTag(1), endOfStream: varintTag(3) };
-/** StreamedBodyResponse */
-const STREAMED_BODY = { body: delimitedTag(1), endOfStream: varintTag(2) };
 
 function encodeStreamHead(reply: Extract<Reply, { kind: 'streamHead' }>): Buffer {
   const writer = new ProtoWriter(roomFor(reply.headers));
@@ -191,33 +186,7 @@ function encodeStreamHead(reply: Extract<Reply, { kind: 'streamHead' }>): Buffer
     });
   });
   writeMetadata(writer, reply.metadata);
-  return writer.finish();
-}
-
-type StreamBody = Extract<Reply, { kind: 'streamBody' }>;
-
-let lastChunk: (StreamBody & { readonly encoded: Buffer }) | null = null;
-
-function encodeStreamBody(reply: StreamBody): Buffer {
-  const { bytes, endOfStream, metadata } = reply;
-  const isAgain = lastChunk?.bytes === bytes && lastChunk.endOfStream === endOfStream;
-  if (lastChunk !== null && isAgain && isSame(lastChunk.metadata, metadata)) return lastChunk.encoded;
-  const writer = new ProtoWriter(bytes.byteLength + (metadata === undefined ? SMALL_ROOM : METADATA_ROOM));
-  writer.message(RESPONSE.streamedImmediateResponse, () => {
-    writer.message(STREAMED.body, () => {
-      if (endOfStream) writer.varint(STREAMED_BODY.endOfStream, 1);
-      writer.bytes(STREAMED_BODY.body, bytes);
-    });
-  });
-  writeMetadata(writer, metadata);
-  const encoded = writer.finish();
-  lastChunk = { ...reply, encoded };
-  return encoded;
-}
-
-function isSame(left: Metadata = {}, right: Metadata = {}): boolean {
-  const names = Object.keys(left);
-  return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
+  return writer.finishFrame();
 }
 
 function encodeStreamTrailers({ trailers, metadata }: Extract<Reply, { kind: 'streamTrailers' }>): Buffer {
@@ -226,37 +195,7 @@ function encodeStreamTrailers({ trailers, metadata }: Extract<Reply, { kind: 'st
     writeHeaderMap(writer, STREAMED.trailers, trailers);
   });
   writeMetadata(writer, metadata);
-  return writer.finish();
-}
-
-/** google.protobuf.Struct: a map<string, Value>, whose entry is {key = 1, value = 2}. */
-const STRUCT_FIELDS: number = delimitedTag(1);
-const ENTRY = { key: delimitedTag(1), value: delimitedTag(2) };
-const VALUE = { number: fixed64Tag(2), string: delimitedTag(3), struct: delimitedTag(5) };
-const NAMESPACE = 'coalesce';
-
-/** The Struct {coalesce: {…}}. Written by hand: google-protobuf takes seven times as long for this one fixed shape. */
-function writeMetadata(writer: ProtoWriter, metadata: Metadata | undefined): void {
-  if (metadata === undefined) return;
-  writer.message(RESPONSE.dynamicMetadata, () => {
-    writeEntry(writer, NAMESPACE, () => {
-      writer.message(VALUE.struct, () => {
-        for (const [key, value] of Object.entries(metadata).toReversed()) {
-          writeEntry(writer, key, () => {
-            if (typeof value === 'number') writer.double(VALUE.number, value);
-            else writer.utf8(VALUE.string, value);
-          });
-        }
-      });
-    });
-  });
-}
-
-function writeEntry(writer: ProtoWriter, key: string, value: () => void): void {
-  writer.message(STRUCT_FIELDS, () => {
-    writer.message(ENTRY.value, value);
-    writer.utf8(ENTRY.key, key);
-  });
+  return writer.finishFrame();
 }
 
 /** Guesses that spare most replies a second allocation. */

@@ -2,20 +2,24 @@
 
 import { isDeepStrictEqual } from 'node:util';
 
-import { formatAddress, type Address } from './values/address.ts';
-import type { Config } from './definition.ts';
+import { formatAddress, type Address } from '../values/address.ts';
+import type { Config } from '../definition.ts';
 
 /** The new configuration as far as it can be had now; `kept` names the changed keys that stay as they are. */
 export function reconfigured(running: Config, next: Config): { config: Config; kept: readonly string[] } {
   const { listen, admin, probes, egress, tracing } = running;
+  // A port stays what it is, plain or not; what it proves itself with changes at once.
+  const keepsTls = (running.tls === null) !== (next.tls === null);
   const kept = [
     ...(same(listen.map(formatAddress), next.listen.map(formatAddress)) ? [] : ['listen']),
     ...(formatAddress(admin) === formatAddress(next.admin) ? [] : ['admin']),
     ...(written(probes) === written(next.probes) ? [] : ['probes']),
     ...(egress === next.egress ? [] : ['egress']),
     ...(isDeepStrictEqual(tracing, next.tracing) ? [] : ['tracing']),
+    ...(keepsTls ? ['tls'] : []),
   ];
-  return { config: { ...next, listen, admin, probes, egress, tracing }, kept };
+  const tls = keepsTls ? running.tls : next.tls;
+  return { config: { ...next, listen, admin, probes, egress, tracing, tls }, kept };
 }
 
 function same(left: readonly string[], right: readonly string[]): boolean {
