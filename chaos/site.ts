@@ -144,7 +144,7 @@ function noticeSoon(config: EnvoyConfig): void {
 async function runEnvoy(config: EnvoyConfig, folder: string): Promise<EnvoyProcess> {
   // The address of an earlier run would be taken for this one's.
   await rm(join(folder, 'envoy.admin'), { force: true });
-  return startEnvoy(config, { folder, version: undefined, concurrency: 2, args: [] });
+  return startEnvoy(config, { folder, version: undefined, concurrency: 2 });
 }
 
 async function openProcessor(leg: Leg, folder: string, ports: Ports): Promise<ProcessorProcess> {

@@ -24,9 +24,9 @@ export type EnvoyProcess = {
 /** Starts Envoy and waits until it serves. */
 export async function startEnvoy(
   config: EnvoyConfig,
-  options: { folder: string; version: string | undefined; concurrency: number; args: readonly string[] },
+  options: { folder: string; version: string | undefined; concurrency: number; args?: readonly string[] },
 ): Promise<EnvoyProcess> {
-  const { folder, version, concurrency, args } = options;
+  const { folder, version, concurrency, args = [] } = options;
   const configPath = join(folder, 'envoy.yaml');
   const adminPath = join(folder, 'envoy.admin');
   await writeFile(configPath, stringify(config));

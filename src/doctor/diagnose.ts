@@ -39,7 +39,7 @@ export function diagnose({ config, deployment, serverInfo }: Diagnosis): Finding
       ...checkEgressRoutes(manager, expected),
       ...checkListener(manager, expected),
     ]),
-    ...checkProcessorClusters(chains, deployment.clusters),
+    ...checkProcessorClusters(chains, deployment.clusters, expected),
     ...(serverInfo === null ? [] : checkRunningEnvoy(serverInfo, expected)),
   ];
   return errorsFirst(once(findings));

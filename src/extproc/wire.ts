@@ -10,4 +10,5 @@ export { messageIn } from './wire/proto-writer.ts';
 export { encodeReply } from './wire/reply.ts';
 export { joinBody } from './wire/streamed-body.ts';
 export type { ModeOverride } from './wire/mode-override.ts';
-export type { Metadata, Reply } from './wire/reply.ts';
+export type { Metadata } from './wire/dynamic-metadata.ts';
+export type { Reply } from './wire/reply.ts';

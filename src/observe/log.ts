@@ -114,6 +114,9 @@ export interface Log {
   /** Spans cannot be sent, told once until they can; nothing else depends on it. */
   readonly collectorDown: (collector: string, error: unknown) => void;
   readonly collectorUp: (collector: string) => void;
+  /** Flights are this process's own until `redisUp`. */
+  readonly redisDown: (cause: unknown) => void;
+  readonly redisUp: () => void;
   readonly overloaded: (loopDelayMs: number) => void;
   readonly internalError: (error: unknown) => void;
   readonly drainStarted: (flights: number, longestMs: number) => void;
@@ -190,6 +193,8 @@ function troubleLines(logger: Logger): Pick<Log, TroubleLine> {
     egressUp: (egress) => logger.info({ event: 'egress_up', egress }),
     collectorDown: (collector, error) => logger.warn({ event: 'collector_down', collector, ...described(error) }),
     collectorUp: (collector) => logger.info({ event: 'collector_up', collector }),
+    redisDown: (cause) => logger.warn({ event: 'redis_down', ...described(cause) }),
+    redisUp: () => logger.info({ event: 'redis_up' }),
     overloaded: (loopDelayMs) => logger.warn({ event: 'overloaded', loopDelayMs }),
     internalError: (error) => logger.error({ event: 'internal_error', ...described(error), stack: stackOf(error) }),
   };

@@ -34,6 +34,10 @@ export type SpanDropReason = (typeof spanDropReasons)[number];
 export const reloadResults = ['applied', 'refused'] as const;
 export type ReloadResult = (typeof reloadResults)[number];
 
+/** What the fleet's table said to a claim: lead, follow, or nothing in time. */
+export const redisClaims = ['led', 'followed', 'alone'] as const;
+export type RedisClaim = (typeof redisClaims)[number];
+
 /** One Prometheus scrape. */
 export interface MetricsPage {
   readonly contentType: string;
@@ -68,6 +72,13 @@ export interface Metrics {
   /** From the join to the first byte. */
   readonly observeFollowerWait: (ms: number, traceId: string | null) => void;
   readonly observeDecision: (ms: number, traceId: string | null) => void;
+  /** A write that Redis refused: its writer's lease had gone. */
+  readonly countFencedWrite: () => void;
+  readonly countRedisClaim: (answer: RedisClaim) => void;
+  /** A claim's answer, also one that came too late to count. */
+  readonly observeRedisClaim: (ms: number) => void;
+  /** Whether Redis is asked; not shown before it is first told, so that without Redis there is nothing to see. */
+  readonly setRedisUp: (up: boolean) => void;
   /** `accept`: of the request's header. */
   readonly page: (accept: string) => Promise<MetricsPage>;
 }
@@ -87,6 +98,7 @@ export function createMetrics(totals: () => Totals): Metrics {
   shareMetrics(registries);
   return {
     ...metrics,
+    setRedisUp: redisGauge(registries),
     page: async (accept) => {
       setGauges(totals());
       const registry = asksForOpenMetrics(accept) ? openMetrics : plain;
@@ -140,6 +152,12 @@ function countersOf(registry: Registry): Pick<Metrics, CounterName> {
       ['coalesce_spans_dropped_total', 'Spans of traces that were not sent', 'reason'],
       spanDropReasons,
     ),
+    countFencedWrite: plain('coalesce_fenced_writes_total', 'Writes of a stale leader that Redis refused'),
+    countRedisClaim: labelled(
+      registry,
+      ['coalesce_redis_claims_total', 'Keys claimed in Redis', 'answer'],
+      redisClaims,
+    ),
   };
 }
 
@@ -169,6 +187,7 @@ function histogramsOf({ plain, openMetrics }: Registries): Pick<Metrics, Histogr
     registers: [plain],
   });
   const wait = histogram('coalesce_follower_wait_seconds', 'From the join to the first byte', waitBuckets);
+  const claim = histogram('coalesce_redis_seconds', 'A claim in Redis, until its answer', decisionBuckets);
   const decision = histogram('coalesce_decision_seconds', 'The decision, without Envoy’s share', decisionBuckets);
   const latency = new Histogram<'phase' | 'trace_id'>({
     name: 'coalesce_leader_latency_seconds',
@@ -184,6 +203,20 @@ function histogramsOf({ plain, openMetrics }: Registries): Pick<Metrics, Histogr
     observeLeaderLatency: (phase, ms, traceId) => latency.observe({ labels: { phase }, ...seen(ms, traceId) }),
     observeFollowerWait: (ms, traceId) => wait.observe({ labels: {}, ...seen(ms, traceId) }),
     observeDecision: (ms, traceId) => decision.observe({ labels: {}, ...seen(ms, traceId) }),
+    observeRedisClaim: (ms) => claim.observe({ labels: {}, ...seen(ms, null) }),
+  };
+}
+
+function redisGauge({ plain, openMetrics }: Registries): (up: boolean) => void {
+  let gauge: Gauge | null = null;
+  const shown = (): Gauge => {
+    const made = new Gauge({ name: 'coalesce_redis_up', help: 'Redis answers within its budget', registers: [plain] });
+    openMetrics.registerMetric(made);
+    return made;
+  };
+  return (up) => {
+    gauge ??= shown();
+    gauge.set(up ? 1 : 0);
   };
 }
 

@@ -53,11 +53,12 @@ describe('run, on a stack where the text has one', () => {
     '%s: %s',
     async (_place, _text, { text, prints }) => {
       const here = withAddresses(withFiles(text), stack);
-      const options = { cwd: repositoryRoot, maxBuffer: 2 ** 24, timeout: 25_000 };
+      const options = { cwd: repositoryRoot, maxBuffer: 2 ** 24, timeout: 60_000 };
       const { stdout, stderr } = await execute('bash', ['-euo', 'pipefail', '-c', here], options);
       expect(stdout + stderr).not.toBe('');
       for (const line of prints) expect(stdout).toMatch(patternOf(line));
     },
+    90_000,
   );
 
   test('every metric that the documents name is exported', async () => {
@@ -87,7 +88,7 @@ describe('in a sentence: our own commands are as the usage has them, and others 
   const others = inline.flatMap(steps).filter((command) => !isSuite(command));
 
   test.each(others.map(({ place, text }) => [place, text] as const))('%s: %s', (_place, text) => {
-    const own = /^(?:envoy-coalescer|node dist\/main\.js)\b(.*)$/.exec(text);
+    const own = /^(?:(?:npx )?envoy-coalescer|node dist\/main\.js)\b(.*)$/.exec(text);
     expect(own, `${text}: neither run nor on a list; put it into a fence of the kind console`).not.toBeNull();
     const words = (own?.[1] ?? '').split(' ').filter((word) => word !== '');
     const [command = 'serve'] = words;
@@ -145,7 +146,7 @@ function withAddresses(text: string, stack: Stack | undefined): string {
 function scriptOf(text: string): readonly [path: string, options: readonly string[]] {
   const options = text.split(' -- ')[1]?.match(/--[a-z-]+/g) ?? [];
   const [program = '', word = '', name = ''] = text.split(' ').filter((part) => !part.includes('='));
-  if (program === 'npx') return [text.split(' ').at(-1) ?? '', []];
+  if (program === 'npx') return [text.split(' ').findLast((part) => part.includes('/')) ?? text, []];
   if (program === 'node') return [word, options];
   if (program !== 'npm') return [program, options];
   if (word === 'ci') return ['package-lock.json', []];

@@ -7,14 +7,16 @@ import { parse } from 'yaml';
 import type { EnvoyConfig } from '../../harness/stack.ts';
 import { readShipped, renderOverlay } from '../support/deployed.ts';
 import { configFile, type Container, containersOf, podsOf, processorConfig } from '../support/kubernetes-pods.ts';
+import { podCertificates } from '../support/pod-certificates.ts';
 
 const mebibyte = 2 ** 20;
+const certificates = podCertificates();
 
 describe.each(['sidecar', 'shared'] as const)('the overlay %s', (overlay) => {
   const objects = renderOverlay(overlay);
   const pods = podsOf(objects);
   const containers = pods.flatMap(({ spec }) => containersOf(spec));
-  const config = processorConfig(objects);
+  const config = processorConfig(objects, certificates);
   const envoyConfig = parse(configFile(objects, 'envoy', 'envoy.yaml')) as EnvoyConfig;
   const named = (name: string): Container => {
     const found = containers.find((container) => container.name === name);
@@ -102,7 +104,7 @@ describe.each(['sidecar', 'shared'] as const)('the overlay %s', (overlay) => {
 test('the sidecar’s socket is in a folder that both containers have, and that is on no disk', () => {
   const objects = renderOverlay('sidecar');
   const [pod] = podsOf(objects);
-  const [listen] = processorConfig(objects).listen;
+  const [listen] = processorConfig(objects, certificates).listen;
   const mounts = pod === undefined ? [] : containersOf(pod.spec).map(({ volumeMounts }) => mountOf(volumeMounts));
   expect(mounts).toHaveLength(2);
   for (const mount of mounts) expect(listen?.kind === 'unix' ? listen.path : '').toBe(`${mount ?? ''}/coalescer.sock`);

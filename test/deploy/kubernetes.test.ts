@@ -2,12 +2,24 @@
  * The kustomize overlays: they render, every object is of its schema, what one object names in another is there, and they
  * begin in shadow mode. The Envoy configuration in them is the shipped one, and a real Envoy accepts it.
  */
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type EnvoyConfig, shippedEnvoyConfig } from '../../harness/stack.ts';
-import { type KubernetesObject, renderOverlay, validateEnvoy, withoutPlaces } from '../support/deployed.ts';
+import { repositoryRoot } from '../../harness/root.ts';
+import {
+  type KubernetesObject,
+  objectsOf,
+  readShipped,
+  renderOverlay,
+  validateEnvoy,
+  withoutPlaces,
+} from '../support/deployed.ts';
 import { configFile, containersOf, podsOf, processorConfig } from '../support/kubernetes-pods.ts';
 import { fieldMistakes, valueMistake } from '../support/kubernetes-schemas.ts';
+import { podCertificates } from '../support/pod-certificates.ts';
+
+const certificates = podCertificates();
 
 describe.each([
   { overlay: 'sidecar', leg: 'detached' },
@@ -24,7 +36,7 @@ describe.each([
   test('no object has a field that its schema does not know', () => expect(fieldMistakes(objects)).toBe(''));
 
   test('the processor’s configuration is accepted and begins in shadow mode', () => {
-    const config = processorConfig(objects);
+    const config = processorConfig(objects, certificates);
     expect(config.policy.mode).toBe('shadow');
     expect(config.egress === null ? 'attached' : 'detached').toBe(leg);
     expect(config.admin).toMatchObject({ host: '127.0.0.1' });
@@ -33,13 +45,15 @@ describe.each([
   test('Envoy’s configuration is the shipped one but for addresses, and Envoy accepts it', async () => {
     const text = configFile(objects, 'envoy', 'envoy.yaml');
     expect(withoutPlaces(parse(text) as EnvoyConfig)).toEqual(withoutPlaces(await shippedEnvoyConfig(leg)));
-    expect(await validateEnvoy(text)).toContain('OK');
+    // Where a pod has the other files of that ConfigMap, the overlay has them here.
+    const here = text.replaceAll('/etc/envoy/', `${join(repositoryRoot, 'deploy/kubernetes/overlays', overlay)}/`);
+    expect(await validateEnvoy(here)).toContain('OK');
   });
 
   test('Envoy finds the processor where it listens', () => {
     const { static_resources } = parse(configFile(objects, 'envoy', 'envoy.yaml')) as EnvoyConfig;
     const cluster = static_resources.clusters.find(({ name }) => name === 'coalescer');
-    const [listen] = processorConfig(objects).listen;
+    const [listen] = processorConfig(objects, certificates).listen;
     const address = cluster?.load_assignment.endpoints[0]?.lb_endpoints[0]?.endpoint.address;
     if (overlay === 'sidecar') expect(address).toEqual({ pipe: { path: listen?.kind === 'unix' ? listen.path : '' } });
     else {
@@ -88,9 +102,26 @@ describe.each([
   });
 
   test('a pod is given longer than its processor drains', () => {
-    const drainSeconds = processorConfig(objects).drainMs / 1000;
+    const drainSeconds = processorConfig(objects, certificates).drainMs / 1000;
     for (const { spec } of pods) expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(drainSeconds);
   });
+});
+
+test('the shared processor is reached by mTLS alone, with Secrets that cert-manager’s file makes', () => {
+  const objects = renderOverlay('shared');
+  expect(processorConfig(objects, certificates).tls?.files).toEqual({
+    cert: '/etc/coalescer-tls/tls.crt',
+    key: '/etc/coalescer-tls/tls.key',
+    clientCa: '/etc/coalescer-tls/ca.crt',
+  });
+  const secrets = podsOf(objects).flatMap(({ spec }) => spec.volumes.flatMap(({ secret }) => secret?.secretName ?? []));
+  const wanted = objectsOf(readShipped('deploy/kubernetes/cert-manager/certificates.yaml'))
+    .filter(({ kind }) => kind === 'Certificate')
+    .map(({ spec }) => spec as { secretName: string; dnsNames?: string[]; isCA?: boolean });
+  const leaves = wanted.filter(({ isCA }) => isCA !== true);
+  expect(secrets.toSorted()).toEqual(leaves.map(({ secretName }) => secretName).toSorted());
+  const authority = configFile(objects, 'envoy', 'processor-authority.yaml');
+  expect(leaves.flatMap(({ dnsNames }) => dnsNames ?? [])).toEqual([/exact: ([\w.-]+)/.exec(authority)?.[1]]);
 });
 
 test('the sidecar is a native one without a say in the pod’s readiness', () => {

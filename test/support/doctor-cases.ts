@@ -317,6 +317,13 @@ const threshold = [...cluster, 'circuit_breakers', 'thresholds', 0];
 
 const processorCluster: readonly DoctorCase[] = [
   {
+    id: 'processor_open',
+    what: 'the processor listens for anybody',
+    change: () => undefined,
+    path: cluster,
+    processor: 'listen: [127.0.0.1:9002, 0.0.0.0:9002]\negress: http://127.0.0.1:10001\n',
+  },
+  {
     ...setting('processor_cluster_missing', [...cluster, 'name'], 'other'),
     path: [...deliver, 'grpc_service', 'envoy_grpc', 'cluster_name'],
   },

@@ -22,7 +22,7 @@ export type Command = {
   readonly prints: readonly string[];
 };
 
-type Fence = { readonly kind: string; readonly line: number; readonly lines: readonly string[] };
+export type Fence = { readonly kind: string; readonly line: number; readonly lines: readonly string[] };
 
 /** Markdown in the root, in docs/ and in deploy/, in whatever folder. */
 export function documents(): Document[] {
@@ -87,7 +87,7 @@ function commandsIn(lines: readonly string[], placeOf: (index: number) => string
 }
 
 /** Fences may be indented, within a list. */
-function fencesOf(text: string): Fence[] {
+export function fencesOf(text: string): Fence[] {
   const lines = linesOf(text);
   const marks = lines.flatMap((line, index) => (/^ *```/.test(line) ? [index] : []));
   return marks.flatMap((start, order) => {

@@ -30,7 +30,7 @@ export type Pod = {
     securityContext: Record<string, unknown>;
     initContainers?: Container[];
     containers: Container[];
-    volumes: Array<{ name: string; configMap?: { name: string }; emptyDir?: object }>;
+    volumes: Array<{ name: string; configMap?: { name: string }; emptyDir?: object; secret?: { secretName: string } }>;
   };
 };
 
@@ -55,9 +55,15 @@ export function configFile(objects: readonly KubernetesObject[], name: string, f
   return (map?.['data'] as Record<string, string> | undefined)?.[file] ?? '';
 }
 
-/** The processor's configuration, with its defaults. */
-export function processorConfig(objects: readonly KubernetesObject[]): Config {
-  const read = readConfigFile('coalescer.yaml', () => Buffer.from(configFile(objects, 'coalescer', 'coalescer.yaml')));
+/** The processor's configuration, with its defaults. `mounted`: what lies at a path that is no file of the ConfigMap. */
+export function processorConfig(
+  objects: readonly KubernetesObject[],
+  mounted: Readonly<Record<string, Buffer>>,
+): Config {
+  const read = readConfigFile(
+    'coalescer.yaml',
+    (path) => mounted[path] ?? Buffer.from(configFile(objects, 'coalescer', path)),
+  );
   if (read.kind === 'mistakes') throw new Error(JSON.stringify(read.mistakes));
   return read.config;
 }

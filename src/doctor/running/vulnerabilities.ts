@@ -57,8 +57,9 @@ const known: readonly Vulnerability[] = [
 ];
 
 /** Those that a version has, oldest first. */
-export function vulnerabilitiesOf({ major, minor, patch }: EnvoyVersion): readonly Vulnerability[] {
-  if (major !== 1) return [];
+export function vulnerabilitiesOf(version: EnvoyVersion): readonly Vulnerability[] {
+  const { major, minor, patch, isDevelopment } = version;
+  if (major !== 1 || isDevelopment) return [];
   return known.filter(({ fixedIn }) => patch < (fixedIn.get(minor) ?? 0));
 }
 

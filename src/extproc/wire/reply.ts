@@ -5,12 +5,10 @@
 import type { HeaderList } from '../../coalesce/request/head.ts';
 import { bytesOfHeaders, writeHeaderMap, writeHeaderMutation } from './header-fields.ts';
 import { writeMode, type ModeOverride } from './mode-override.ts';
-import { writeMetadata, type Metadata } from './metadata.ts';
+import { METADATA_ROOM, writeMetadata, type Metadata } from './dynamic-metadata.ts';
 import { delimitedTag, varintTag } from './proto-reader.ts';
 import { frameOf, ProtoWriter } from './proto-writer.ts';
 import { encodeStreamBody, STREAMED_IMMEDIATE_RESPONSE } from './streamed-body.ts';
-
-export type { Metadata };
 
 /**
  * One message to Envoy. `metadata` that is not empty becomes dynamic metadata, for filters and access logs. `setHeaders`
@@ -198,9 +196,8 @@ function encodeStreamTrailers({ trailers, metadata }: Extract<Reply, { kind: 'st
   return writer.finishFrame();
 }
 
-/** Guesses that spare most replies a second allocation. */
+/** Spares most replies without metadata a second allocation. */
 const SMALL_ROOM = 32;
-const METADATA_ROOM = 160;
 
 function roomFor(headers: HeaderList): number {
   return METADATA_ROOM + bytesOfHeaders(headers);

@@ -2,7 +2,7 @@
  * The message that carries bytes of an answer (`StreamedBodyResponse`). Many followers are sent the same bytes, which nobody
  * changes: they are encoded once, and lie in the one message that all get.
  */
-import { saysSame, writeMetadata, type Metadata } from './metadata.ts';
+import { METADATA_ROOM, writeMetadata, type Metadata } from './dynamic-metadata.ts';
 import { delimitedTag, varintTag } from './proto-reader.ts';
 import { ProtoWriter } from './proto-writer.ts';
 
@@ -15,14 +15,13 @@ const STREAMED_BODY = { body: delimitedTag(1), endOfStream: varintTag(2) };
 
 /** Two tags and lengths around the body's, and the end. */
 const ROOM = 24;
-const ROOM_WITH_METADATA = 128;
 
 /** The frames whose bodies `joinBody` made. */
 const frames = new WeakMap<Uint8Array, Buffer>();
 
 /** Joins chunks to one body, which is held within the frame that `encodeStreamBody` gives for it. */
 export function joinBody(chunks: readonly Uint8Array[]): Uint8Array {
-  const frame = frameWith(chunks, false);
+  const frame = frameWith(chunks, { endOfStream: false });
   const length = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
   // The body is the message's last field.
   const body = frame.subarray(frame.length - length);
@@ -30,34 +29,46 @@ export function joinBody(chunks: readonly Uint8Array[]): Uint8Array {
   return body;
 }
 
-/** A body as it is sent. */
-interface StreamedBody {
+export interface StreamBody {
   readonly bytes: Uint8Array;
   readonly endOfStream: boolean;
   readonly metadata?: Metadata;
 }
 
-let last: (StreamedBody & { readonly frame: Buffer }) | null = null;
+let last: (StreamBody & { readonly frame: Buffer }) | null = null;
 
-/** In its gRPC frame. The same Buffer for what `joinBody` made, and for the same `bytes` object twice in a row. */
-export function encodeStreamBody({ bytes, endOfStream, metadata }: StreamedBody): Buffer {
-  const isAgain = last?.bytes === bytes && last.endOfStream === endOfStream;
-  if (last !== null && isAgain && saysSame(last.metadata, metadata)) return last.frame;
-  const isPlain = !endOfStream && metadata === undefined;
-  const frame = (isPlain ? frames.get(bytes) : undefined) ?? frameWith([bytes], endOfStream, metadata);
-  last = { bytes, endOfStream, frame, ...(metadata === undefined ? {} : { metadata }) };
+/** In its gRPC frame. The same Buffer for what `joinBody` made, and for equal bodies around the same `bytes` object in a row. */
+export function encodeStreamBody(body: StreamBody): Buffer {
+  const { bytes, endOfStream, metadata } = body;
+  if (last !== null && isSame(last, body)) return last.frame;
+  const joined = endOfStream || metadata !== undefined ? undefined : frames.get(bytes);
+  const frame = joined ?? frameWith([bytes], body);
+  last = { ...body, frame };
   return frame;
 }
 
-function frameWith(chunks: readonly Uint8Array[], endOfStream: boolean, metadata?: Metadata): Buffer {
+function isSame(left: StreamBody, right: StreamBody): boolean {
+  return (
+    left.bytes === right.bytes &&
+    left.endOfStream === right.endOfStream &&
+    isSameMetadata(left.metadata, right.metadata)
+  );
+}
+
+function isSameMetadata(left: Metadata = {}, right: Metadata = {}): boolean {
+  const names = Object.keys(left);
+  return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
+}
+
+function frameWith(chunks: readonly Uint8Array[], around: Omit<StreamBody, 'bytes'>): Buffer {
   const length = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
-  const writer = new ProtoWriter(length + (metadata === undefined ? ROOM : ROOM_WITH_METADATA));
+  const writer = new ProtoWriter(length + ROOM + (around.metadata === undefined ? 0 : METADATA_ROOM));
   writer.message(STREAMED_IMMEDIATE_RESPONSE, () => {
     writer.message(BODY_RESPONSE, () => {
-      if (endOfStream) writer.varint(STREAMED_BODY.endOfStream, 1);
+      if (around.endOfStream) writer.varint(STREAMED_BODY.endOfStream, 1);
       writer.parts(STREAMED_BODY.body, chunks);
     });
   });
-  writeMetadata(writer, metadata);
+  writeMetadata(writer, around.metadata);
   return writer.finishFrame();
 }

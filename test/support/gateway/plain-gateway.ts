@@ -5,6 +5,7 @@
 import { parse } from 'yaml';
 import { connectionManager, type EnvoyConfig, type HttpFilter, type Listener } from '../../../harness/stack.ts';
 import { readShipped } from '../deployed.ts';
+import { fencesOf } from '../documents.ts';
 import type { Issuer } from '../jwt-issuer.ts';
 
 export type Ports = { readonly llm: number; readonly limits: number };
@@ -101,19 +102,16 @@ export function pasteFragment(config: EnvoyConfig, { shadow }: { shadow: boolean
   config.static_resources.clusters.push(...fragment.clusters);
 }
 
-/** Step 3: what the README says of routes, listener and access log. */
+/** Step 3: what the README says of the connection manager, of routes to models and of the access log. */
 export function followTheReadme(config: EnvoyConfig): void {
+  const [ofManager, ofRoute] = blocksOfStep3();
   const manager = connectionManager(config, 'ingress');
-  const { routes = [] } = manager.route_config.virtual_hosts[0] ?? {};
-  for (const [index, route] of routes.entries()) {
-    Object.assign(route, { name: index === 0 ? 'solo' : 'models', request_body_buffer_limit: 1_048_576 });
-    route['route'] = { ...(route['route'] as object), timeout: '0s' };
+  Object.assign(manager, ofManager);
+  for (const [index, route] of (manager.route_config.virtual_hosts[0]?.routes ?? []).entries()) {
+    const { route: action, ...others } = ofRoute;
+    Object.assign(route, others, index === 0 ? { name: 'solo' } : {});
+    route['route'] = { ...(route['route'] as object), ...action };
   }
-  Object.assign(manager, {
-    delayed_close_timeout: '0s',
-    stream_idle_timeout: '3600s',
-    http2_protocol_options: { initial_stream_window_size: 1_048_576 },
-  });
   const [log] = manager['access_log'] as Array<{ typed_config: { log_format: { json_format: object } } }>;
   if (log === undefined) throw new Error('the gateway has no access log');
   Object.assign(log.typed_config.log_format.json_format, {
@@ -121,6 +119,18 @@ export function followTheReadme(config: EnvoyConfig): void {
     reason: '%DYNAMIC_METADATA(coalesce:reason)%',
     would: '%DYNAMIC_METADATA(coalesce:would)%',
   });
+}
+
+type Block = Record<string, object>;
+
+/** The two blocks of YAML that a reader copies. */
+function blocksOfStep3(): readonly [manager: Block, route: Block] {
+  const readme = readShipped('README.md');
+  const attach = readme.slice(readme.indexOf('## Attach it'));
+  const yaml = fencesOf(attach).filter(({ kind }) => kind === 'yaml');
+  const [manager, route] = yaml.map(({ lines }) => parse(lines.join('\n')) as Block);
+  if (manager === undefined || route === undefined) throw new Error('the README has no two blocks of YAML there');
+  return [manager, route];
 }
 
 /** "To opt a route out": both filters. */
