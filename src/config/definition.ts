@@ -14,6 +14,7 @@ import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './po
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
 import { namedPolicy, policiesSchema, reservedNames } from './policy/named-policies.ts';
 import { addedProfile, type AddedProfile } from './policy/profiles.ts';
+import { tracing, type TracingConfig, type TracingContent } from './tracing-definition.ts';
 import { redis, type RedisConfig } from './fleet/redis.ts';
 import {
   address,
@@ -74,6 +75,8 @@ export interface Config {
   readonly redis: RedisConfig | null;
   readonly drainMs: number;
   readonly logLevel: LogLevel;
+  /** Null: off. */
+  readonly tracing: TracingConfig | null;
   /** Endpoints besides the known ones. */
   readonly profiles: readonly AddedProfile[];
   /** What applies where no other policy does. */
@@ -83,7 +86,8 @@ export interface Config {
 }
 
 /** What a file says, before the files that it names are read and the policies are built on the file's own. */
-export interface ConfigContent extends Omit<Config, 'secret' | 'tls' | 'policies'> {
+export interface ConfigContent extends Omit<Config, 'secret' | 'tls' | 'policies' | 'tracing'> {
+  readonly tracing: TracingContent | null;
   readonly policyData: unknown;
   readonly secretText: string | null;
   readonly secretFile: string | null;
@@ -156,6 +160,7 @@ const file = z.strictObject({
   redis: redis.default(null),
   drain: duration().default(1800 * second),
   log: z.strictObject({ level: oneOf(logLevels).default('info') }).prefault({}),
+  tracing,
   profiles: z.array(addedProfile).max(256).default([]),
   policies: z.unknown().default({}),
 });
@@ -213,6 +218,7 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     redis: read.redis,
     drainMs: read.drain,
     logLevel: read.log.level,
+    tracing: read.tracing,
     profiles: read.profiles,
     policy: policyNamed(reservedNames.base, {
       ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines, rollout, shadow },

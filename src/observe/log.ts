@@ -111,6 +111,9 @@ export interface Log {
   readonly streamMalformed: (filter: string, mistake: string) => void;
   readonly egressDown: (egress: string, error: unknown) => void;
   readonly egressUp: (egress: string) => void;
+  /** Spans cannot be sent, told once until they can; nothing else depends on it. */
+  readonly collectorDown: (collector: string, error: unknown) => void;
+  readonly collectorUp: (collector: string) => void;
   /** Flights are this process's own until `redisUp`. */
   readonly redisDown: (cause: unknown) => void;
   readonly redisUp: () => void;
@@ -188,6 +191,8 @@ function troubleLines(logger: Logger): Pick<Log, TroubleLine> {
     streamMalformed: (filter, mistake) => logger.warn({ event: 'stream_malformed', filter, mistake }),
     egressDown: (egress, error) => logger.error({ event: 'egress_down', egress, ...described(error) }),
     egressUp: (egress) => logger.info({ event: 'egress_up', egress }),
+    collectorDown: (collector, error) => logger.warn({ event: 'collector_down', collector, ...described(error) }),
+    collectorUp: (collector) => logger.info({ event: 'collector_up', collector }),
     redisDown: (cause) => logger.warn({ event: 'redis_down', ...described(cause) }),
     redisUp: () => logger.info({ event: 'redis_up' }),
     overloaded: (loopDelayMs) => logger.warn({ event: 'overloaded', loopDelayMs }),

@@ -1,7 +1,7 @@
 /** What is remembered of an exchange for its one log line and its share of the metrics. Never a prompt, header or whole key. */
 
 import type { Tokens } from '../coalesce/answer/usage.ts';
-import type { CallerRole, ExchangeId } from '../coalesce/flight/flight.ts';
+import type { CallerRole, ExchangeId, FlightId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
 import { soleHeader, type RequestHead } from '../coalesce/request/head.ts';
 import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
@@ -11,11 +11,13 @@ import type { ExchangeEnding, FilterName } from '../extproc/exchange-phase.ts';
 import type { Metadata, Reply } from '../extproc/wire.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { ExchangeTrace } from '../observe/tracing/exchange-trace.ts';
 
 export class ExchangeRecord {
   readonly #id: ExchangeId;
   #policy: string | null = null;
   readonly #openedAt: number;
+  readonly #trace: ExchangeTrace | null;
   #key8: string | null = null;
   #requestId: string | null = null;
   #said: Metadata = {};
@@ -29,8 +31,10 @@ export class ExchangeRecord {
   #handledMs = 0;
   #messageBeganAt: number | null = null;
 
-  constructor(options: { id: ExchangeId; openedAt: number }) {
+  /** `trace`: null where tracing is off. */
+  constructor(options: { id: ExchangeId; openedAt: number; trace: ExchangeTrace | null }) {
     this.#id = options.id;
+    this.#trace = options.trace;
     this.#openedAt = options.openedAt;
   }
 
@@ -46,6 +50,7 @@ export class ExchangeRecord {
 
   requested(head: RequestHead): void {
     this.#requestId = soleHeader(head.headers, 'x-request-id');
+    this.#trace?.requested(head.headers);
   }
 
   keyed(key: Key): void {
@@ -61,6 +66,7 @@ export class ExchangeRecord {
     this.#role = redemption.role;
     this.#flight = redemption.flight;
     this.#policy = redemption.policy;
+    this.#trace?.boarded(redemption);
   }
 
   /** What the answer cost; null where that is not known yet, or never. */
@@ -92,12 +98,29 @@ export class ExchangeRecord {
   }
 
   replied(reply: Reply, now: number): void {
-    if ('metadata' in reply && reply.metadata !== undefined) this.#said = { ...this.#said, ...reply.metadata };
+    if ('metadata' in reply && reply.metadata !== undefined) this.#saidOf(reply.metadata, now);
     if (reply.kind === 'streamHead') {
       this.#status = Number(reply.status);
       this.#firstByteAt = now;
     } else if (reply.kind === 'streamBody') this.#bytes += reply.bytes.length;
     else if (reply.kind === 'immediate') this.#status = reply.status;
+  }
+
+  #saidOf(metadata: Metadata, now: number): void {
+    this.#said = { ...this.#said, ...metadata };
+    const { outcome, reason, flight } = metadata;
+    if (this.#trace === null || typeof outcome !== 'string') return;
+    const flown = textOf(flight) as FlightId | null;
+    if (this.#role === null) {
+      const would = this.#would?.role ?? null;
+      const [policy, key8] = [this.#policy, this.#key8];
+      this.#trace.decided({ outcome, reason: textOf(reason), policy, key8, flight: flown, would }, now);
+    } else if (flown !== null) this.#trace.promoted(flown, now);
+  }
+
+  /** Of the recorded trace that it is in; null: none. */
+  get traceId(): string | null {
+    return this.#trace?.traceId ?? null;
   }
 
   /** Writes the line and counts the decision, once. */
@@ -109,8 +132,12 @@ export class ExchangeRecord {
     if (outcome === 'bypass' && bypassed !== null) sinks.metrics.countBypass(bypassed);
     if (end.filter === 'decide' && outcome !== null) {
       sinks.metrics.countDecision(outcome);
-      sinks.metrics.observeDecision(this.#handledMs + this.#timeOfMessage(end.now));
+      sinks.metrics.observeDecision(this.#handledMs + this.#timeOfMessage(end.now), this.traceId);
     }
+    const waitedMs = this.#firstByteAt === null ? null : this.#firstByteAt - this.#openedAt;
+    const { ending } = end;
+    const [status, bytes] = [this.#status, this.#bytes];
+    this.#trace?.left({ ending, outcome, reason: textOf(reason), status, bytes, waitedMs }, end.now);
     sinks.log.exchangeEnded({
       id: String(this.#id),
       requestId: this.#requestId,
@@ -123,13 +150,13 @@ export class ExchangeRecord {
       wouldFlight: this.#would?.flight ?? null,
       key8: this.#key8,
       policy: this.#policy,
-      status: this.#status,
-      bytes: this.#bytes,
+      status,
+      bytes,
       promptTokens: this.#tokens?.prompt ?? null,
       completionTokens: this.#tokens?.completion ?? null,
       durationMs: end.now - this.#openedAt,
-      waitedMs: this.#firstByteAt === null ? null : this.#firstByteAt - this.#openedAt,
-      ending: end.ending,
+      waitedMs,
+      ending,
     });
   }
 }

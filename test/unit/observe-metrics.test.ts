@@ -8,6 +8,7 @@ import {
   redisClaims,
   reloadResults,
   shadowVerdicts,
+  spanDropReasons,
 } from '../../src/observe/metrics.ts';
 import type { Metrics, Totals } from '../../src/observe/metrics.ts';
 
@@ -15,7 +16,7 @@ const nothing: Totals = { flights: 0, waiters: 0, replayBytes: 0, queue: 0, stre
 
 /** The samples of one scrape, by their name and labels as printed. */
 async function scrape(metrics: Metrics): Promise<Map<string, number>> {
-  const { body } = await metrics.page();
+  const { body } = await metrics.page('');
   const samples = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
     samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
@@ -31,6 +32,7 @@ describe('metrics', () => {
       ...lateJoinReasons.map((word) => `coalesce_late_join_rejected_total{reason="${word}"}`),
       ...flightEndings.map((word) => `coalesce_flight_endings_total{ending="${word}"}`),
       ...cancellationRoles.map((word) => `coalesce_cancellations_total{role="${word}"}`),
+      ...spanDropReasons.map((word) => `coalesce_spans_dropped_total{reason="${word}"}`),
       ...shedReasons.map((word) => `coalesce_shed_total{reason="${word}"}`),
       ...shadowVerdicts.map((word) => `coalesce_shadow_total{verdict="${word}"}`),
       'coalesce_hits_total',
@@ -115,9 +117,9 @@ describe('metrics', () => {
 
   it('show durations in seconds', async () => {
     const metrics = createMetrics(() => nothing);
-    metrics.observeLeaderLatency('total', 1500);
-    metrics.observeFollowerWait(20);
-    metrics.observeDecision(0.2);
+    metrics.observeLeaderLatency('total', 1500, null);
+    metrics.observeFollowerWait(20, null);
+    metrics.observeDecision(0.2, null);
     metrics.observeRedisClaim(3);
     metrics.observeWaitersPerHit(24);
     const samples = await scrape(metrics);
@@ -147,6 +149,6 @@ describe('metrics', () => {
     first.countHit();
     expect((await scrape(second)).get('coalesce_hits_total')).toBe(0);
     expect((await scrape(first)).get('process_resident_memory_bytes')).toBeGreaterThan(0);
-    expect((await first.page()).contentType).toContain('text/plain');
+    expect((await first.page('*/*')).contentType).toContain('text/plain');
   });
 });

@@ -43,7 +43,7 @@ export function answerBegan(
   };
   flight.state = { phase: 'answering', startedAt, leader, answer };
   dropRequest(board, flight);
-  board.effects.push({ kind: 'firstByteCame', afterMs: now - startedAt });
+  board.effects.push({ kind: 'firstByteCame', flight: flight.id, afterMs: now - startedAt });
   board.deadlines.set(flight, nextCallDeadline(board, flight));
   if (came.endOfStream || isWhole(answer)) land(board, flight, { trailers: null, now });
   else wakeAboard(board, flight);
@@ -108,7 +108,7 @@ function land(board: Board, flight: Flight, came: { trailers: HeaderList | null;
   const tokens = failed ? null : costOf(flight, answer);
   flight.state = { phase: 'landed', answer, trailers: came.trailers, tokens };
   board.deadlines.remove(flight);
-  board.effects.push({ kind: 'answerCompleted', afterMs: came.now - startedAt });
+  board.effects.push({ kind: 'answerCompleted', flight: flight.id, afterMs: came.now - startedAt });
   if (tokens !== null) tellTokensSaved(board, flight, tokens);
   conclude(board, flight, { ending: failed ? 'failed_status' : 'landed', now: came.now });
   if (failed) keepNegative(board, flight, { answer, ...came });

@@ -51,7 +51,7 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
     // The leader of an attached flight is upstream: one that was to lead and was overtaken is not it.
     const role = caller.role === 'leader' && caller.flight.leg === 'attached' ? 'follower' : caller.role;
     const freshForMs = caller.freshUntil === null ? null : Math.max(0, caller.freshUntil - now);
-    if (role === 'follower') board.effects.push({ kind: 'followerServed', waitedMs: now - caller.arrivedAt });
+    if (role === 'follower') board.effects.push({ kind: 'followerServed', exchange, waitedMs: now - caller.arrivedAt });
     const endOfStream = ends() && trailers === null;
     const piece: Delivery = { kind: 'head', head: answer.head, role, freshForMs, endOfStream };
     return endOfStream ? last(piece) : piece;

@@ -40,6 +40,9 @@ export interface FlightReport {
   readonly id: FlightId;
   readonly key8: string;
   readonly leg: Leg;
+  readonly model: string;
+  /** Its name. */
+  readonly policy: string;
   readonly ending: FlightEnding;
   readonly followers: number;
   readonly promotions: number;
@@ -62,9 +65,9 @@ export type Fact =
   /** An answer is replayed from the negative cache. */
   | { readonly kind: 'negativeHit' }
   | { readonly kind: 'upstreamCalled' }
-  | { readonly kind: 'firstByteCame'; readonly afterMs: number }
-  | { readonly kind: 'answerCompleted'; readonly afterMs: number }
-  | { readonly kind: 'followerServed'; readonly waitedMs: number }
+  | { readonly kind: 'firstByteCame'; readonly flight: FlightId; readonly afterMs: number }
+  | { readonly kind: 'answerCompleted'; readonly flight: FlightId; readonly afterMs: number }
+  | { readonly kind: 'followerServed'; readonly exchange: ExchangeId; readonly waitedMs: number }
   | { readonly kind: 'lateJoinRejected'; readonly reason: 'events' | 'bytes' | 'age' | 'waiters' }
   | { readonly kind: 'promoted' }
   | { readonly kind: 'leaderLost' }

@@ -77,6 +77,23 @@ export function origin(): z.ZodType<string> {
   return scalar(allowed, readOrigin, { type: 'string' });
 }
 
+/** A URL of `http` or `https` with a path, and without credentials, which a mistake would not repeat. */
+export function webUrl(example: string): z.ZodType<string> {
+  const allowed = `an http or https URL with its path and no credentials, such as ${example}`;
+  const type = z.unknown().transform((value, context) => {
+    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
+    const isWeb = url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+    const isPlain = url !== null && url.username === '' && url.password === '' && url.hash === '';
+    if (url !== null && isWeb && isPlain && url.pathname !== '/') return url.href;
+    const hasCredentials = typeof value === 'string' && value.includes('@');
+    const wrong = `${hasCredentials ? 'a URL with credentials' : shown(value)} is not allowed`;
+    const said = value === undefined ? 'missing' : wrong;
+    context.addIssue({ code: 'custom', message: `${said}, expected ${allowed}` });
+    return z.NEVER;
+  });
+  return type.meta({ type: 'string' });
+}
+
 /** A header's name, in lower case. */
 export function headerName(): z.ZodType<string> {
   const read = (value: unknown): string | null => {
