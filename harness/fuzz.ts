@@ -116,7 +116,7 @@ function execute(seed: Seed, { seeds, random, tally }: Context): void {
 function keyOf(head: RequestHead, body: Buffer, by: Policy): string | null {
   const screening = screen(head, { policy: by, maxRequestBytes });
   if (screening.kind === 'bypass') return null;
-  const verdict = judge({ head, body, profile: screening.profile }, { policy: by, secret });
+  const verdict = judge({ head, body, fleet: null, profile: screening.profile }, { policy: by, secret });
   return verdict.kind === 'eligible' ? verdict.key : null;
 }
 

@@ -3,16 +3,16 @@
 
 import { readFileSync } from 'node:fs';
 
-import { check } from './cli/check.ts';
+import { check, printSchema } from './cli/check.ts';
 import { exitCodes, parseCommandLine, usage } from './cli/command-line.ts';
 import { doctor } from './cli/doctor.ts';
 import { explain } from './cli/explain.ts';
-import type { Config } from './config/definition.ts';
 import { printMistake } from './config/mistakes/mistakes.ts';
 import { readConfigFile, type ConfigResult } from './config/read.ts';
+import { WatchedFiles } from './config/reloading/watched-files.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { ListenError } from './server/grpc-server.ts';
-import { startService } from './server/serve.ts';
+import { startService, type Service } from './server/serve.ts';
 
 const FLUSH_LIMIT_MS = 1_000;
 
@@ -38,6 +38,8 @@ async function run(argv: readonly string[]): Promise<void> {
       const result = check(command.config, readFile);
       return leave(result.exitCode, result);
     }
+    case 'schema':
+      return leave(exitCodes.ok, printSchema());
     case 'doctor': {
       const result = await doctor(command, { readFile, readUrl });
       return leave(result.exitCode, result);
@@ -69,7 +71,9 @@ function version(): string {
 }
 
 async function serve(path: string | null): Promise<void> {
-  const read = readConfigFile(path, readFile);
+  const files = new WatchedFiles();
+  const readAgain = (): ConfigResult => files.readAnew((readWatched) => readConfigFile(path, readWatched));
+  const read = readAgain();
   if (read.kind === 'mistakes') {
     leave(exitCodes.wrongConfig, { stderr: read.mistakes.map((mistake) => `${printMistake(mistake)}\n`).join('') });
     return;
@@ -78,7 +82,8 @@ async function serve(path: string | null): Promise<void> {
   process.on('uncaughtException', (error) => void crash(log, error));
   process.on('unhandledRejection', (error) => void crash(log, error));
   try {
-    await untilStopped({ config: read.config, log, read: () => readConfigFile(path, readFile) });
+    const service = await startService({ config: read.config, log, pid: process.pid });
+    untilStopped(service, { log, read: readAgain, files });
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     log.cannotListen(error.address, error);
@@ -86,15 +91,16 @@ async function serve(path: string | null): Promise<void> {
   }
 }
 
-async function untilStopped(options: { config: Config; log: Log; read: () => ConfigResult }): Promise<void> {
-  const { config, log, read } = options;
-  const service = await startService({ config, log, pid: process.pid });
+function untilStopped(service: Service, options: { log: Log; read: () => ConfigResult; files: WatchedFiles }): void {
+  const { log, read, files } = options;
   let asked = 0;
   const stop = (): void => {
     asked += 1;
     void (asked === 1 ? service.drain() : Promise.resolve()).then(() => exit(log, exitCodes.ok));
   };
-  process.on('SIGHUP', () => service.reload(read()));
+  const reload = (): void => service.reload(read());
+  process.on('SIGHUP', reload);
+  files.watch(reload);
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 }

@@ -17,6 +17,8 @@ export type ProcessorProcess = {
   readonly exit: Promise<Exit>;
   readonly adminUrl: string;
   kill(signal: NodeJS.Signals): void;
+  /** Where its configuration stands. */
+  readonly configPath: string;
   /** What it was started with. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Writes another configuration, or any text, and has it read: SIGHUP. Returns once it is in force or refused. */
@@ -47,6 +49,7 @@ export async function startProcessor(
   const metrics = async (): Promise<Map<string, number>> => parseMetrics(await getText(`${adminUrl}/metrics`));
   return {
     config,
+    configPath,
     reload: async (next) => {
       await writeFile(configPath, typeof next === 'string' ? next : stringify(next));
       const earlier = reloads(await metrics());

@@ -1,10 +1,11 @@
 /**
- * `check`: the effective configuration, or every mistake in it. Writes nothing itself.
+ * `check`: the effective configuration, or every mistake in it; or the definition as JSON Schema. Writes nothing itself.
  */
 import { renderEffective } from '../config/effective.ts';
 import { printMistake } from '../config/mistakes/mistakes.ts';
 import { readConfigFile } from '../config/read.ts';
 import type { ReadFile } from '../config/read.ts';
+import { schemaText } from '../config/schema/json-schema.ts';
 import { exitCodes } from './command-line.ts';
 
 /** What a finished command leaves to its process. */
@@ -12,6 +13,11 @@ export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly exitCode: number;
+}
+
+/** `check --schema`: what editors want to know of a configuration. */
+export function printSchema(): CommandResult {
+  return { stdout: schemaText(), stderr: '', exitCode: exitCodes.ok };
 }
 
 /** Checks the file at `path`; without one (null) shows the defaults. */

@@ -5,6 +5,7 @@
 export type CommandLine =
   | { readonly kind: 'serve'; readonly config: string | null }
   | { readonly kind: 'check'; readonly config: string | null }
+  | { readonly kind: 'schema' }
   | {
       readonly kind: 'doctor';
       readonly config: string | null;
@@ -35,16 +36,18 @@ An Envoy external processor that coalesces identical LLM calls in flight.
 
 Commands:
   serve [--config FILE]   run the processor (the default)
-  check [--config FILE]   validate the configuration and print it with its defaults
+  check [--config FILE | --schema]
+                          validate the configuration and print it with its defaults; or print its JSON schema
   explain [--config FILE] [--policy NAME] [--json] [REQUEST…]
                           say of requests (files, or stdin) whether they are shared, and what their key is made of;
                           of two, what differs. REQUEST: HTTP as text, a HAR, or JSON {method, path, headers, body |
-                          body_base64, metadata?, attributes?}, a list or lines of those
+                          body_base64, metadata?, attributes?, fleet?}, a list or lines of those
   doctor [--config FILE] --envoy FILE | --admin URL [--json]
                           say what in an Envoy configuration, or a running Envoy, would break coalescing
 
 Options:
   --config FILE           YAML or JSON; without it every key has its default
+  --schema                print the JSON schema of the configuration
   --policy NAME           a policy's name or its text, as Envoy would give it; without it the configuration chooses
   --envoy FILE            an Envoy configuration: bootstrap YAML, or what /config_dump printed
   --admin URL             the admin address of a running Envoy
@@ -65,6 +68,7 @@ export function parseCommandLine(argv: readonly string[]): CommandLine {
   if (first === undefined || first.startsWith('-')) return parseOptions('serve', argv);
   const command = commands.find((candidate) => candidate === first);
   if (command === undefined) return wrong(`there is no command ${quoted(first)}, only ${commands.join(', ')}`);
+  if (command === 'check' && rest.includes('--schema')) return parseSchema(rest);
   if (command === 'explain') return parseExplain(rest);
   return command === 'doctor' ? parseDoctor(rest) : parseOptions(command, rest);
 }
@@ -74,13 +78,18 @@ function parseOptions(kind: 'serve' | 'check', words: readonly string[]): Comman
   const left = [...words];
   for (let word = left.shift(); word !== undefined; word = left.shift()) {
     const [name, inlineValue] = splitOnce(word);
-    if (name !== '--config') return wrong(`${kind} takes no ${quoted(word)}, only --config FILE`);
+    const known = kind === 'check' ? '--config FILE or --schema' : '--config FILE';
+    if (name !== '--config') return wrong(`${kind} takes no ${quoted(word)}, only ${known}`);
     if (config !== null) return wrong('--config is given twice');
     const value = inlineValue ?? left.shift();
     if (value === undefined || value === '') return wrong('--config needs a FILE');
     config = value;
   }
   return { kind, config };
+}
+
+function parseSchema(words: readonly string[]): CommandLine {
+  return words.length === 1 ? { kind: 'schema' } : wrong('--schema stands alone: it is the same for every FILE');
 }
 
 function parseExplain(words: readonly string[]): CommandLine {

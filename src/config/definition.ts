@@ -8,11 +8,24 @@ import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import type { Address } from './values/address.ts';
 import { keysOf } from './mistakes/keys.ts';
+import { leastSecretBytes } from './named-files/secret.ts';
+import type { Tls, TlsFiles } from './named-files/tls.ts';
 import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './policy-definition.ts';
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
-import { namedPolicy, reservedNames } from './policy/named-policies.ts';
+import { namedPolicy, policiesSchema, reservedNames } from './policy/named-policies.ts';
 import { addedProfile, type AddedProfile } from './policy/profiles.ts';
-import { address, confidentialText, count, duration, nonEmptyText, oneOf, origin, size } from './values/scalars.ts';
+import { redis, type RedisConfig } from './fleet/redis.ts';
+import {
+  address,
+  confidentialText,
+  count,
+  duration,
+  nonEmptyText,
+  oneOf,
+  origin,
+  size,
+  type JsonSchema,
+} from './values/scalars.ts';
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -39,6 +52,8 @@ export interface Admission {
   readonly maxUpstream: number;
   readonly maxQueue: number;
   readonly maxWaitMs: number;
+  /** Whose calls `maxUpstream` counts: this process's, or those of all that share `redis`. */
+  readonly scope: 'process' | 'fleet';
 }
 
 export interface Config {
@@ -50,9 +65,13 @@ export interface Config {
   readonly orphanGraceMs: number;
   /** At least 32 bytes; null: one is drawn at start. */
   readonly secret: Buffer | null;
+  /** mTLS on the gRPC port; null: plain text. */
+  readonly tls: Tls | null;
   readonly limits: Limits;
   readonly admission: Admission;
   readonly maxPromotions: number;
+  /** The table that a fleet shares; null: each process by itself. */
+  readonly redis: RedisConfig | null;
   readonly drainMs: number;
   readonly logLevel: LogLevel;
   /** Endpoints besides the known ones. */
@@ -63,14 +82,13 @@ export interface Config {
   readonly policies: readonly NamedPolicy[];
 }
 
-/** What a file says, before the secret is looked up and the policies are built on the file's own. */
-export interface ConfigContent extends Omit<Config, 'secret' | 'policies'> {
+/** What a file says, before the files that it names are read and the policies are built on the file's own. */
+export interface ConfigContent extends Omit<Config, 'secret' | 'tls' | 'policies'> {
   readonly policyData: unknown;
   readonly secretText: string | null;
   readonly secretFile: string | null;
+  readonly tlsFiles: TlsFiles | null;
 }
-
-export const leastSecretBytes = 32;
 
 const second = 1000;
 /**
@@ -100,15 +118,18 @@ const admission = z
     max_upstream: count().default(0),
     max_queue: count().default(1000),
     max_wait: duration().default(30 * second),
+    scope: oneOf(['process', 'fleet']).default('process'),
   })
   .prefault({})
-  .transform((read) => ({ maxUpstream: read.max_upstream, maxQueue: read.max_queue, maxWaitMs: read.max_wait }));
+  .transform((read) => ({
+    maxUpstream: read.max_upstream,
+    maxQueue: read.max_queue,
+    maxWaitMs: read.max_wait,
+    scope: read.scope,
+  }));
 
 /** A list; a single value is a list of one. */
-const addresses: z.ZodType<readonly Address[]> = z.preprocess(
-  (value) => (typeof value === 'string' ? [value] : value),
-  z.array(address()).min(1).max(16),
-);
+const addresses: z.ZodType<readonly Address[]> = oneOrMore(z.array(address()).min(1).max(16));
 
 const file = z.strictObject({
   listen: addresses.default([{ kind: 'tcp', host: '127.0.0.1', port: 9002 }]),
@@ -124,14 +145,26 @@ const file = z.strictObject({
       ...keyShape(defaultPolicyContent.key),
     })
     .prefault({}),
+  tls: z
+    .strictObject({ cert: nonEmptyText(), key: nonEmptyText(), client_ca: nonEmptyText() })
+    .transform((read): TlsFiles => ({ cert: read.cert, key: read.key, clientCa: read.client_ca }))
+    .nullable()
+    .default(null),
   limits,
   admission,
   max_promotions: count({ most: 1000 }).default(3),
+  redis: redis.default(null),
   drain: duration().default(1800 * second),
   log: z.strictObject({ level: oneOf(logLevels).default('info') }).prefault({}),
   profiles: z.array(addedProfile).max(256).default([]),
   policies: z.unknown().default({}),
 });
+
+function oneOrMore(list: z.ZodType<readonly Address[]>): z.ZodType<readonly Address[]> {
+  const { pattern } = z.toJSONSchema(address(), { io: 'input' });
+  const type = z.preprocess((value) => (typeof value === 'string' ? [value] : value), list);
+  return type.meta({ type: ['string', 'array'], pattern });
+}
 
 const content: z.ZodType<ConfigContent> = file.transform(contentOf);
 
@@ -148,6 +181,20 @@ export function knownKeys(): string[] {
   return [...keysOf(file), ...keysOf(namedPolicy(defaultPolicyContent)).map((key) => `policies.*.${key}`)];
 }
 
+/** What of the definition JSON Schema (draft 7) can express, without defaults. */
+export function fileSchema(): JsonSchema {
+  const schemaOf = (type: z.ZodType): JsonSchema => {
+    // zod puts the mark of its `prefault` where others look for the value that applies.
+    const override: Parameters<typeof z.toJSONSchema>[1] = {
+      override: ({ jsonSchema }) => void delete jsonSchema.default,
+    };
+    return z.toJSONSchema(type, { target: 'draft-7', io: 'input', unrepresentable: 'any', ...override });
+  };
+  const { $schema: _dialect, ...policy } = schemaOf(namedPolicy(defaultPolicyContent));
+  const whole = schemaOf(file);
+  return { ...whole, properties: { ...Object(whole['properties']), policies: policiesSchema(policy) } };
+}
+
 function contentOf(read: z.output<typeof file>): ConfigContent {
   const { mode, tenant, sampling, tools, identity, deadlines, rollout, shadow, retry } = read;
   const maxWaiters = read.limits.max_waiters;
@@ -159,9 +206,11 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     orphanGraceMs: read.orphan_grace,
     secretText: read.key.secret,
     secretFile: read.key.secret_file,
+    tlsFiles: read.tls,
     limits: limitsOf(read.limits),
     admission: read.admission,
     maxPromotions: read.max_promotions,
+    redis: read.redis,
     drainMs: read.drain,
     logLevel: read.log.level,
     profiles: read.profiles,

@@ -8,6 +8,8 @@ import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import { formatAddress } from './values/address.ts';
 import type { Config } from './definition.ts';
+import { renderRedis } from './fleet/redis.ts';
+import type { Tls } from './named-files/tls.ts';
 import { renderFailures } from './policy/failures.ts';
 import { renderKeyOptions } from './policy/key-options.ts';
 import { renderMatch } from './policy/named-policies.ts';
@@ -28,19 +30,27 @@ export function renderEffective(config: Config): string {
     orphan_grace: formatDuration(config.orphanGraceMs),
     ...renderPolicy(policy),
     key: { secret: config.secret === null ? null : redacted, ...renderKeyOptions(policy.key) },
+    tls: config.tls === null ? null : renderTls(config.tls),
     limits: renderLimits(config),
     admission: {
       max_upstream: admission.maxUpstream,
       max_queue: admission.maxQueue,
       max_wait: formatDuration(admission.maxWaitMs),
+      scope: admission.scope,
     },
     max_promotions: config.maxPromotions,
+    redis: renderRedis(config.redis),
     drain: formatDuration(config.drainMs),
     log: { level: config.logLevel },
     profiles: config.profiles.map(renderProfile),
     policies: Object.fromEntries(config.policies.map((named) => [named.policy.name, renderNamed(named)])),
   };
   return stringify(effective, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** Where the key is, never the key. */
+function renderTls({ files }: Tls): Record<string, unknown> {
+  return { cert: files.cert, key: files.key, client_ca: files.clientCa };
 }
 
 /** What the file and a policy write alike. */

@@ -3,15 +3,17 @@
  * caller's function.
  */
 import { inconsistencies, inconsistenciesOfPolicy } from './consistency.ts';
-import { knownKeys, leastSecretBytes, parseContent } from './definition.ts';
+import { knownKeys, parseContent } from './definition.ts';
 import type { Config, ConfigContent } from './definition.ts';
 import { dottedPath, findingsOf, printPath } from './mistakes/mistakes.ts';
-import type { Finding, KeyPath, Mistake } from './mistakes/mistakes.ts';
+import type { Finding, Mistake } from './mistakes/mistakes.ts';
+import { contentOf, type ReadFile } from './named-files/content.ts';
+import { readSecret } from './named-files/secret.ts';
+import { readTls, type Tls } from './named-files/tls.ts';
 import { readPolicies, type NamedPolicies } from './policy/named-policies.ts';
 import { readSource } from './source.ts';
 
-/** The content of a file; throws where it cannot be read. */
-export type ReadFile = (path: string) => string | Uint8Array;
+export type { ReadFile };
 
 export type ConfigResult =
   | { readonly kind: 'config'; readonly config: Config }
@@ -30,6 +32,7 @@ export function readConfig(
   if (source.data === undefined) return { kind: 'mistakes', mistakes };
   const judged = judge(source.data, options.readFile);
   mistakes.push(...judged.findings.map((finding) => place(finding)));
+  // Of a file with mistakes no configuration is made, whatever could be read of it.
   if (judged.config !== null && mistakes.length === 0) return { kind: 'config', config: judged.config };
   return { kind: 'mistakes', mistakes: mistakes.sort((a, b) => a.line - b.line) };
 }
@@ -37,9 +40,9 @@ export function readConfig(
 /** The configuration of a file at `path`; of no file, the defaults. A file that cannot be read is a mistake. */
 export function readConfigFile(path: string | null, readFile: ReadFile): ConfigResult {
   if (path === null) return { kind: 'config', config: defaultConfig() };
-  const content = attempt(() => Buffer.from(readFile(path)).toString('utf8'));
-  if (content.kind === 'read') return readConfig(content.value, { file: path, readFile });
-  const mistake = { file: path, line: 1, path: '(document)', message: `cannot be read: ${content.message}` };
+  const content = contentOf(path, readFile);
+  if (content.kind === 'content') return readConfig(content.bytes.toString('utf8'), { file: path, readFile });
+  const mistake = { file: path, line: 1, path: '(document)', message: content.message };
   return { kind: 'mistakes', mistakes: [mistake] };
 }
 
@@ -47,7 +50,7 @@ export function readConfigFile(path: string | null, readFile: ReadFile): ConfigR
 export function defaultConfig(): Config {
   const { data } = parseContent({});
   if (data === undefined) throw new Error('the defaults satisfy their own definition');
-  return configOf(data, { secret: null, policies: [] });
+  return configOf(data, { secret: null, tls: null, policies: [] });
 }
 
 interface Judgement {
@@ -62,13 +65,28 @@ function judge(data: unknown, readFile: ReadFile): Judgement {
   const content = parsed.data ?? parseContent(without(data, findings)).data;
   if (content === undefined) return { config: null, findings };
   const faulty = new Set(findings.map(({ path }) => dottedPath(path)));
-  const secret = readSecret(content, readFile);
+  const files = readNamedFiles(content, readFile);
   const named = namedOf(content);
-  const all = [...findings, ...inconsistencies(content, faulty), ...named.findings];
-  if (secret.kind === 'finding') all.push(secret.finding);
+  const all = [...findings, ...inconsistencies(content, faulty), ...named.findings, ...files.findings];
+  return { config: configOf(content, { ...files.content, policies: named.policies }), findings: all };
+}
+
+/** What stands in the files that the configuration names; of those with a mistake nothing is there. */
+function readNamedFiles(
+  { secretText, secretFile, tlsFiles }: ConfigContent,
+  readFile: ReadFile,
+): { content: { secret: Buffer | null; tls: Tls | null }; findings: readonly Finding[] } {
+  const secret = readSecret({ text: secretText, file: secretFile }, readFile);
+  const tls = tlsFiles === null ? null : readTls(tlsFiles, { readFile, now: Date.now() });
   return {
-    config: secret.kind === 'secret' ? configOf(content, { secret: secret.secret, policies: named.policies }) : null,
-    findings: all,
+    content: {
+      secret: secret.kind === 'secret' ? secret.secret : null,
+      tls: tls?.kind === 'tls' ? tls.tls : null,
+    },
+    findings: [
+      ...(secret.kind === 'finding' ? [secret.finding] : []),
+      ...(tls?.kind === 'findings' ? tls.findings : []),
+    ],
   };
 }
 
@@ -78,32 +96,8 @@ function namedOf(content: ConfigContent): NamedPolicies {
   return { policies: read.policies, findings: [...read.findings, ...conflicts] };
 }
 
-type SecretResult =
-  { readonly kind: 'secret'; readonly secret: Buffer | null } | { readonly kind: 'finding'; readonly finding: Finding };
-
-function readSecret({ secretText, secretFile }: ConfigContent, readFile: ReadFile): SecretResult {
-  if (secretText !== null) return longEnough(Buffer.from(secretText), ['key', 'secret']);
-  if (secretFile === null) return { kind: 'secret', secret: null };
-  const path = ['key', 'secret_file'];
-  const content = attempt(() => Buffer.from(readFile(secretFile)));
-  if (content.kind === 'read') return longEnough(withoutLineEnd(content.value), path);
-  return { kind: 'finding', finding: { path, message: `cannot be read: ${content.message}`, onKey: false } };
-}
-
-function longEnough(secret: Buffer, path: KeyPath): SecretResult {
-  if (secret.length >= leastSecretBytes) return { kind: 'secret', secret };
-  const message = `holds ${secret.length} bytes, expected at least ${leastSecretBytes}`;
-  return { kind: 'finding', finding: { path, message, onKey: false } };
-}
-
-/** Editors and `echo` end a file with a line end that nobody means as part of the secret. */
-function withoutLineEnd(content: Buffer): Buffer {
-  const end = content.at(-1) === 0x0a ? (content.at(-2) === 0x0d ? -2 : -1) : content.length;
-  return content.subarray(0, end);
-}
-
-function configOf(content: ConfigContent, rest: Pick<Config, 'secret' | 'policies'>): Config {
-  const { secretText: _text, secretFile: _file, policyData: _data, ...said } = content;
+function configOf(content: ConfigContent, rest: Pick<Config, 'secret' | 'tls' | 'policies'>): Config {
+  const { secretText: _text, secretFile: _file, tlsFiles: _tls, policyData: _data, ...said } = content;
   return { ...said, ...rest };
 }
 
@@ -124,15 +118,4 @@ function without(data: unknown, findings: readonly Finding[]): unknown {
 
 function isRecord(value: unknown): value is Record<string | number, unknown> {
   return typeof value === 'object' && value !== null;
-}
-
-type Attempt<Value> =
-  { readonly kind: 'read'; readonly value: Value } | { readonly kind: 'failed'; readonly message: string };
-
-function attempt<Value>(action: () => Value): Attempt<Value> {
-  try {
-    return { kind: 'read', value: action() };
-  } catch (error) {
-    return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
-  }
 }

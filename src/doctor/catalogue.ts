@@ -36,6 +36,8 @@ export const findingIds = [
   'routes_unseen',
   'idle_timeout',
   'delayed_close',
+  'processor_open',
+  'processor_tls',
   'processor_cluster_missing',
   'processor_google_grpc',
   'processor_not_http2',
@@ -45,6 +47,7 @@ export const findingIds = [
   'processor_pending_limit',
   'drain_time',
   'envoy_too_old',
+  'envoy_vulnerable',
 ] as const;
 export type FindingId = (typeof findingIds)[number];
 
@@ -176,6 +179,14 @@ export const catalogue: Readonly<Record<FindingId, Entry>> = {
     'A cut answer reaches HTTP/1.1 clients this much later. Unset it is 1 s.',
     'delayed_close_timeout: 0s',
   ),
+  processor_open: warning(
+    'The processor listens where others reach it, without tls: whoever connects speaks for every tenant.',
+    'tls: { cert: …, key: …, client_ca: … } in the processor’s configuration, or listen on the loopback address or a Unix socket',
+  ),
+  processor_tls: error(
+    'The processor has tls and Envoy calls it in plain text: every call fails, so nothing is coalesced.',
+    'a transport_socket with a certificate of the processor’s tls.client_ca, as in deploy/kubernetes/overlays/shared/envoy.yaml',
+  ),
   processor_cluster_missing: error(
     'The filters call a cluster that is not here: its limits cannot be checked, and if it is nowhere, every request fails open.',
     'add the cluster of envoy/http-filters.yaml',
@@ -211,6 +222,10 @@ export const catalogue: Readonly<Record<FindingId, Entry>> = {
   envoy_too_old: error(
     'Envoy before 1.37 cannot stream an answer from deliver: nothing is shared.',
     'run Envoy 1.37 or newer',
+  ),
+  envoy_vulnerable: error(
+    'This version has published vulnerabilities that whoever reaches a listener can use.',
+    'run the newest patch release of your Envoy’s minor version',
   ),
 };
 

@@ -3,6 +3,7 @@
  */
 import type { Policy } from '../coalesce/request/policy.ts';
 import type { Config } from '../config/definition.ts';
+import type { Address } from '../config/values/address.ts';
 
 export interface Expectations {
   readonly maxRequestBytes: number;
@@ -13,6 +14,8 @@ export interface Expectations {
   /** Port of the egress listener; null in the attached leg, and where the egress names none. */
   readonly egressPort: number | null;
   readonly policies: readonly Policy[];
+  /** Who may call the processor: who has a certificate, who is on the same machine, or anybody. */
+  readonly callers: 'certified' | 'local' | 'anybody';
 }
 
 /** `more`: policies besides those of the configuration. */
@@ -25,7 +28,15 @@ export function expectationsOf(config: Config, more: readonly Policy[]): Expecta
     totalMs: longest(({ deadlines }) => deadlines.totalMs),
     egressPort: config.egress === null ? null : portOf(config.egress),
     policies,
+    callers: callersOf(config),
   };
+}
+
+function callersOf({ tls, listen }: Config): Expectations['callers'] {
+  if (tls !== null) return 'certified';
+  const isLocal = (address: Address): boolean =>
+    address.kind === 'unix' || /^(127\.|::1$|localhost$)/.test(address.host);
+  return listen.every(isLocal) ? 'local' : 'anybody';
 }
 
 function portOf(egress: string): number | null {

@@ -15,7 +15,8 @@ import type { ExchangeCommand, ExchangeEvent, ExchangePhase, FilterName } from '
 import { isEnforced } from '../coalesce/request/rollout.ts';
 import { advance } from '../extproc/exchange.ts';
 import { ticketBinding } from '../extproc/ticket-binding.ts';
-import { encodeReply, type EnvoyMessage } from '../extproc/wire.ts';
+import { usageMetadata } from '../extproc/usage-metadata.ts';
+import { encodeReply, type EnvoyMessage, type Reply } from '../extproc/wire.ts';
 import { ExchangeRecord } from './exchange-record.ts';
 import type { Switchboard } from './switchboard.ts';
 
@@ -28,6 +29,8 @@ export type PolicyChooser = (head: RequestHead) => Policy;
 export interface ExchangeTerms {
   readonly filter: FilterName | null;
   readonly choosePolicy: PolicyChooser;
+  /** Which Envoys the stream comes from, by their verified certificate; null without TLS. */
+  readonly fleet: string | null;
   /** A reason to bypass every exchange, asked when the head has come; null: none. */
   readonly bypassAll: () => BypassReason | null;
 }
@@ -99,7 +102,9 @@ export class ExchangePump {
     const now = this.#board.now();
     switch (command.kind) {
       case 'reply':
-        return this.#write(command);
+        return this.#write(command.reply);
+      case 'replyToLast':
+        return this.#write({ ...command.reply, ...usageMetadata(this.#record.tokens) });
       case 'screen':
         return this.#screen(command.head);
       case 'judge':
@@ -114,9 +119,9 @@ export class ExchangePump {
         return table.answeredByEnvoy(command.flight, now);
       case 'answerGrew':
         this.#record.bytesPassed(command.bytes.length);
-        return table.answerGrew(command.flight, { ...command, now });
+        return this.#record.cost(table.answerGrew(command.flight, { ...command, now }));
       case 'answerEnded':
-        return table.answerEnded(command.flight, { ...command, now });
+        return this.#record.cost(table.answerEnded(command.flight, { ...command, now }));
       case 'specimenBegan':
         return table.specimenBegan(this.#id, command.head);
       case 'specimenGrew':
@@ -131,7 +136,7 @@ export class ExchangePump {
     }
   }
 
-  #write({ reply }: Extract<ExchangeCommand, { kind: 'reply' }>): void {
+  #write(reply: Reply): void {
     this.#record.replied(reply, this.#board.now());
     if (this.#closed) return;
     const bytes = encodeReply(reply);
@@ -191,7 +196,8 @@ export class ExchangePump {
     if (command.body.length > config.limits.maxRequestBytes) {
       return this.receive({ kind: 'judged', judgement: { kind: 'bypass', reason: 'too_large' } });
     }
-    const verdict = judge({ head, body: command.body, profile }, { policy, secret });
+    const { fleet } = this.#terms;
+    const verdict = judge({ head, body: command.body, profile, fleet }, { policy, secret });
     if (verdict.kind === 'bypass') return this.receive({ kind: 'judged', judgement: verdict });
     this.#record.keyed(verdict.key);
     if (!isEnforced(verdict.key, policy)) {
@@ -201,14 +207,20 @@ export class ExchangePump {
     }
     // A view into the gRPC message; the detached leg keeps it until the answer begins.
     const body = table.leg === 'detached' ? Buffer.from(command.body) : command.body;
-    const arrival = { ...verdict, exchange: this.#id, policy, binding: ticketBinding(head), request: { head, body } };
+    const arrival = {
+      ...verdict,
+      exchange: this.#id,
+      policy,
+      binding: ticketBinding(head, fleet),
+      request: { head, body },
+    };
     const decision = table.decide(arrival, this.#board.now());
     this.receive({ kind: 'judged', judgement: { kind: 'decided', decision } });
   }
 
   #redeem({ ticket, head }: Extract<ExchangeCommand, { kind: 'redeem' }>): void {
     this.#record.requested(head);
-    const presented = { ticket, binding: ticketBinding(head), exchange: this.#id };
+    const presented = { ticket, binding: ticketBinding(head, this.#terms.fleet), exchange: this.#id };
     const redemption = this.#board.table.redeem(presented, this.#board.now());
     if (redemption.kind === 'aboard') this.#record.boarded(redemption);
     this.receive({ kind: 'redeemed', redemption });
@@ -221,6 +233,7 @@ export class ExchangePump {
       return;
     }
     const delivery = this.#board.table.pull(this.#id, this.#board.now());
+    if ('tokens' in delivery) this.#record.cost(delivery.tokens ?? null);
     this.receive({ kind: 'pulled', delivery });
   }
 

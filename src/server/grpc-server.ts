@@ -2,16 +2,19 @@
  * The gRPC listener: addresses, limits and what comes with a new stream. What happens on a stream is the pump's.
  */
 
-import { Server, ServerCredentials, type Metadata } from '@grpc/grpc-js';
+import { Server, type Metadata, type ServerCredentials } from '@grpc/grpc-js';
 
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import { policyFor } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import { formatAddress, type Address } from '../config/values/address.ts';
+import type { Tls } from '../config/named-files/tls.ts';
 import { policyBook } from '../config/inline-policy.ts';
 import type { FilterName } from '../extproc/exchange-phase.ts';
 import { removeStaleSocket } from '../observe/stale-socket.ts';
+import { Certificates, credentialsFor, fleetOf } from './tls/credentials.ts';
 import { ExchangePump, type PolicyChooser, type ProcessStream } from './exchange-pump.ts';
+import { frameWriter } from './frame-writer.ts';
 import { healthHandlers, type HealthState } from './health.ts';
 import { externalProcessorService, healthService } from './service-definition.ts';
 import type { Switchboard } from './switchboard.ts';
@@ -32,6 +35,8 @@ export class ListenError extends Error {
 export interface GrpcServer {
   /** As bound, with real ports. */
   readonly addresses: readonly string[];
+  /** For connections from now on; without TLS nothing. */
+  readonly renewCertificates: (tls: Tls) => void;
   /** Takes no new connections and waits for open streams, `graceMs` at most. */
   readonly close: (graceMs: number) => Promise<void>;
 }
@@ -43,6 +48,7 @@ export async function startGrpcServer(options: {
   bypassAll: () => BypassReason | null;
 }): Promise<GrpcServer> {
   const { board } = options;
+  const service = externalProcessorService();
   const server = new Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': -1,
@@ -52,19 +58,29 @@ export async function startGrpcServer(options: {
     'grpc.keepalive_timeout_ms': 10_000,
     // Node ends an HTTP/2 session that holds more than 10 MB; many streams on one connection are what Envoy opens.
     'grpc-node.max_session_memory': Number.MAX_SAFE_INTEGER,
+    interceptors: [frameWriter(service.Process.path)],
   });
+  const { tls } = board.config;
+  const certificates = tls === null ? null : new Certificates(tls);
   const chooserFor = inForce(board, policyChooser);
-  server.addService(externalProcessorService(), {
+  server.addService(service, {
     Process: (stream: ProcessStream) => {
       const choosePolicy = chooserFor()(stream.metadata);
       const { bypassAll } = options;
-      new ExchangePump(stream, board, { filter: filterName(stream.metadata), choosePolicy, bypassAll });
+      const fleet = certificates === null ? null : fleetOf(stream);
+      new ExchangePump(stream, board, { filter: filterName(stream.metadata), choosePolicy, bypassAll, fleet });
     },
   });
   server.addService(healthService(), healthHandlers(options.health));
   const addresses: string[] = [];
-  for (const address of board.config.listen) addresses.push(await bind(server, address));
-  return { addresses, close: (graceMs) => close(server, graceMs) };
+  for (const address of board.config.listen) {
+    addresses.push(await bind(server, address, credentialsFor(address, certificates)));
+  }
+  return {
+    addresses,
+    renewCertificates: (renewed) => certificates?.renew(renewed),
+    close: (graceMs) => close(server, graceMs),
+  };
 }
 
 function filterName(metadata: Metadata): FilterName | null {
@@ -109,12 +125,12 @@ function policyChooser(board: Switchboard): (metadata: Metadata) => PolicyChoose
   };
 }
 
-async function bind(server: Server, address: Address): Promise<string> {
+async function bind(server: Server, address: Address, credentials: ServerCredentials): Promise<string> {
   const text = formatAddress(address);
   try {
     if (address.kind === 'unix') await removeStaleSocket(address.path);
     const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(text, ServerCredentials.createInsecure(), (error, bound) => {
+      server.bindAsync(text, credentials, (error, bound) => {
         if (error === null) resolve(bound);
         else reject(error);
       });

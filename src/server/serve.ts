@@ -4,7 +4,7 @@ import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import type { Config } from '../config/definition.ts';
 import { printMistake } from '../config/mistakes/mistakes.ts';
 import type { ConfigResult } from '../config/read.ts';
-import { reconfigured } from '../config/reload.ts';
+import { reconfigured } from '../config/reloading/reconfigured.ts';
 import { startAdmin, type Admin, type FlightsPage } from '../observe/admin.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics, type Totals } from '../observe/metrics.ts';
@@ -64,10 +64,10 @@ export async function startService(options: { config: Config; log: Log; pid: num
     await Promise.all([admin.close(), probes?.close(), board.close()]);
   };
   let stopping: Promise<void> | null = null;
-  return { reload: (read) => reload(board, read), drain: () => (stopping ??= stop()) };
+  return { reload: (read) => reload(board, read, grpc), drain: () => (stopping ??= stop()) };
 }
 
-function reload(board: Switchboard, read: ConfigResult): void {
+function reload(board: Switchboard, read: ConfigResult, grpc: GrpcServer): void {
   const { log, metrics } = board;
   if (read.kind === 'mistakes') {
     metrics.countReload('refused');
@@ -76,6 +76,7 @@ function reload(board: Switchboard, read: ConfigResult): void {
   }
   const { config, kept } = reconfigured(board.config, read.config);
   board.reconfigure(config);
+  if (config.tls !== null) grpc.renewCertificates(config.tls);
   metrics.countReload('applied');
   log.configurationReloaded(kept);
   log.setLevel(config.logLevel);

@@ -13,6 +13,7 @@ import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
 import type { Config } from '../config/definition.ts';
 import { answerHeadOf } from '../extproc/headers.ts';
 import type { ExchangeEvent } from '../extproc/exchange-phase.ts';
+import { joinBody } from '../extproc/wire.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createEgress, type Egress } from '../upstream/call.ts';
@@ -54,6 +55,7 @@ export class Switchboard {
         ticket: () => `t${randomHex(32)}` as Ticket,
       },
       random: () => this.chance(),
+      join: joinBody,
       limits: tableLimits(config),
     });
     this.#egress = config.egress === null ? null : this.#openEgress(config.egress);

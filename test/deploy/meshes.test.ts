@@ -64,10 +64,12 @@ test.each([
   apply(config);
   const shipped = connectionManager(await shippedEnvoyConfig('attached'), 'ingress').http_filters;
   expect(connectionManager(config, 'ingress').http_filters).toEqual([...others, ...shipped]);
-  const { dns_lookup_family: _family, ...cluster } = clusterNamed(config, 'coalescer');
+  const { dns_lookup_family: _family, transport_socket: tls, ...cluster } = clusterNamed(config, 'coalescer');
+  expect(tls).toMatchObject({ typed_config: { sni: 'coalescer.llm-gateway.svc.cluster.local' } });
   const places = { type: '', load_assignment: {} };
   const shippedCluster = clusterNamed(await shippedEnvoyConfig('attached'), 'coalescer');
   expect({ ...cluster, ...places }).toEqual({ ...shippedCluster, ...places });
+  withoutTls(config);
   expect(await validateEnvoy(config)).toContain('OK');
 });
 
@@ -95,6 +97,11 @@ test.each([
     await stack.close();
   }
 });
+
+/** The certificates are the mesh's to bring; on this machine nobody does. */
+function withoutTls(config: EnvoyConfig): void {
+  delete clusterNamed(config, 'coalescer')['transport_socket'];
+}
 
 /** Filters of the mesh's own, which stay in front. */
 const others: readonly HttpFilter[] = [
@@ -139,6 +146,7 @@ function attach(config: EnvoyConfig, apply: Apply | undefined): void {
     return;
   }
   apply(config);
+  withoutTls(config);
   setClusterPort(config, 'coalescer', address?.port_value ?? 0);
   const place = clusterNamed(config, 'coalescer').load_assignment.endpoints[0]?.lb_endpoints[0]?.endpoint.address;
   if (place !== undefined) place.socket_address.address = '127.0.0.1';

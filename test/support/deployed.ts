@@ -50,7 +50,8 @@ export function renderOverlay(name: string): KubernetesObject[] {
   return objectsOf(execFileSync(command, [...args, folder], { encoding: 'utf8' }));
 }
 
-function kustomize(): readonly [command: string, ...args: string[]] {
+/** The command that renders a folder, as the words before it. Throws where there is none. */
+export function kustomize(): readonly [command: string, ...args: string[]] {
   const onPath = (program: string): boolean =>
     (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
   if (onPath('kustomize')) return ['kustomize', 'build'];
@@ -75,19 +76,22 @@ export async function validateEnvoy(config: unknown): Promise<string> {
 }
 
 /**
- * An Envoy configuration without what a deployment changes in the shipped one: addresses, how clusters find theirs, and the
- * pages for probes.
+ * An Envoy configuration without what a deployment changes in the shipped one: addresses, how clusters find and trust theirs,
+ * and the pages for probes.
  */
 export function withoutPlaces(config: EnvoyConfig): unknown {
   const { listeners, clusters } = config.static_resources;
+  const { node: _node, ...rest } = config;
   return {
-    ...config,
+    ...rest,
     admin: {},
     static_resources: {
       listeners: listeners.filter(({ name }) => name !== 'probes').map((listener) => ({ ...listener, address: {} })),
       clusters: clusters
         .filter(({ name }) => name !== 'admin')
-        .map(({ type: _type, dns_lookup_family: _family, ...cluster }) => ({ ...cluster, load_assignment: {} })),
+        .map(({ type: _type, dns_lookup_family: _family, transport_socket: _tls, ...cluster }) => {
+          return { ...cluster, load_assignment: {} };
+        }),
     },
   };
 }

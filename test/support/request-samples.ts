@@ -97,7 +97,7 @@ export function decide(
 ): Verdict {
   const screening = screen(head, { policy, maxRequestBytes });
   if (screening.kind === 'bypass') return screening;
-  return judge({ head, body: toBytes(body), profile: screening.profile }, { policy, secret: key });
+  return judge({ head, body: toBytes(body), profile: screening.profile, fleet: null }, { policy, secret: key });
 }
 
 /** The key, or the reason for a bypass. */

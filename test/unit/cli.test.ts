@@ -17,6 +17,7 @@ describe('the command line', () => {
     [['serve', '--config=a=b.yaml'], { kind: 'serve', config: 'a=b.yaml' }],
     [['check', '--config', 'a.yaml'], { kind: 'check', config: 'a.yaml' }],
     [['check'], { kind: 'check', config: null }],
+    [['check', '--schema'], { kind: 'schema' }],
     [['explain'], { kind: 'explain', config: null, policy: null, json: false, requests: [] }],
     [
       ['explain', 'a.http', '--json', '--policy', 'careful', '--config=c.yaml', '-'],
@@ -37,6 +38,8 @@ describe('the command line', () => {
     [['explain', '--config', 'a', '--config=b'], '--config is given twice'],
     [['serve', 'a.yaml'], 'serve takes no "a.yaml"'],
     [['check', '--confg', 'a'], 'check takes no "--confg"'],
+    [['check', '--schema', '--config', 'a'], '--schema stands alone'],
+    [['serve', '--schema'], 'serve takes no "--schema"'],
     [['--config'], '--config needs a FILE'],
     [['--config='], '--config needs a FILE'],
     [['--config', 'a', '--config', 'b'], '--config is given twice'],

@@ -13,6 +13,14 @@ import { catalogue, findingIds } from '../../src/doctor/catalogue.ts';
 import { printEnvoyPath, type EnvoyPath } from '../../src/doctor/node.ts';
 import { decide, deliver, doctorCases, httpFilter, ingress, route, type Editable } from '../support/doctor-cases.ts';
 
+/** The files' content is no concern of doctor's. */
+const someTls: Config['tls'] = {
+  files: { cert: 'c', key: 'k', clientCa: 'a' },
+  certificate: Buffer.alloc(0),
+  key: Buffer.alloc(0),
+  clientCa: Buffer.alloc(0),
+};
+
 type Place = Record<string | number, unknown>;
 
 function shipped(file: string): string {
@@ -70,6 +78,26 @@ describe('doctor finds', () => {
     },
   );
 
+  it('processor_tls where the processor has tls and Envoy calls it in plain text, but for a Unix socket', () => {
+    const config: Config = { ...processor(shipped('coalescer.yaml')), tls: someTls };
+    const cluster = ['static_resources', 'clusters', 0];
+    expect(found(parse(shipped('envoy.yaml')), { config })).toEqual([
+      `processor_tls ${printEnvoyPath([...cluster, 'transport_socket'])}`,
+    ]);
+    const secured = changed((data) => data.set([...cluster, 'transport_socket'], { name: 'tls' }));
+    expect(found(secured, { config })).toEqual([]);
+    const address = [...cluster, 'load_assignment', 'endpoints', 0, 'lb_endpoints', 0, 'endpoint', 'address'];
+    const bySocket = changed((data) => data.set(address, { pipe: { path: '/run/c.sock' } }));
+    expect(found(bySocket, { config })).toEqual([]);
+  });
+
+  it('nothing about who may call in a processor that only its own machine reaches', () => {
+    for (const listen of ['127.0.0.2:9002', '[::1]:9002', 'localhost:9002', 'unix:/run/c.sock']) {
+      const config = processor(`listen: "${listen}"\negress: http://127.0.0.1:10001\n`);
+      expect(found(parse(shipped('envoy.yaml')), { config })).toEqual([]);
+    }
+  });
+
   it('nothing in a configuration that has the fragment pasted in', () => {
     const fragment = parse(shipped('http-filters.yaml')) as { http_filters: unknown[]; clusters: unknown[] };
     const data = changed((config) => {
@@ -92,8 +120,8 @@ describe('doctor finds', () => {
   );
 
   it('each thing on its list in a case of its own', () => {
-    const live = ['drain_time', 'envoy_too_old'];
-    expect(new Set([...doctorCases.map(({ id }) => id), ...live])).toEqual(new Set(findingIds));
+    const live = ['drain_time', 'envoy_too_old', 'envoy_vulnerable'];
+    expect(new Set([...doctorCases.map(({ id }) => id), ...live, 'processor_tls'])).toEqual(new Set(findingIds));
   });
 
   it('errors before warnings, and all at once', () => {
@@ -157,6 +185,12 @@ describe('what is right has nothing found:', () => {
         [...route, 'route', 'rate_limits'],
         [{ actions: [upstream, { request_headers: { header_name: 'x-model' } }] }],
       );
+    },
+    'limits on users in front and on the upstream behind, by stages': (config) => {
+      config.insert([...ingress, 'http_filters'], 2, httpFilter('ratelimit', { stage: 1 }));
+      config.insert([...ingress, 'http_filters'], 0, httpFilter('ratelimit'));
+      const upstream = { stage: 1, actions: [{ generic_key: { descriptor_value: 'llm' } }] };
+      config.set([...route, 'route', 'rate_limits'], [{ actions: [{ remote_address: {} }] }, upstream]);
     },
     'one neighbour in FULL_DUPLEX_STREAMED': (config) => {
       const mode = { processing_mode: { request_body_mode: 'FULL_DUPLEX_STREAMED' } };
@@ -277,13 +311,44 @@ describe('a running Envoy', () => {
     return { version: `hash/${version}/Clean/RELEASE/BoringSSL`, command_line_options: { drain_time: drain } };
   };
   it.each([
-    [info('1.37.0', '1800s'), []],
+    [info('1.37.7', '1800s'), []],
+    [info('1.38.5', '1800s'), []],
+    [info('1.39.2', '1800s'), []],
+    [info('1.40.0', '1800s'), []],
+    [info('1.37.0', '1800s'), ['envoy_vulnerable server_info.version']],
+    [info('1.38.4', '1800s'), ['envoy_vulnerable server_info.version']],
+    [info('1.39.1', '1800s'), ['envoy_vulnerable server_info.version']],
+    [info('1.39.1-contrib', '1800s'), ['envoy_vulnerable server_info.version']],
+    [info('1.39.1-dev', '1800s'), []],
+    [info('1.36.5-dev', '1800s'), ['envoy_too_old server_info.version']],
     [info('2.0.0', '3600s'), []],
     [info('1.36.4', '1800s'), ['envoy_too_old server_info.version']],
     [info('1.40.0', '600s'), ['drain_time server_info.command_line_options.drain_time']],
-    [{ version: 'hash/1.38.3/x' }, ['drain_time server_info.command_line_options.drain_time']],
+    [{ version: 'hash/1.39.3/x' }, ['drain_time server_info.command_line_options.drain_time']],
+    [{ version: 'unknown', command_line_options: { drain_time: '1800s' } }, []],
   ])('that says %j', (serverInfo, expected) => {
     expect(found(parse(shipped('envoy.yaml')), { serverInfo })).toEqual(expected);
+  });
+});
+
+describe('the vulnerabilities of a version', () => {
+  const fixFor = (version: string): string => {
+    const serverInfo = { version: `hash/${version}/Clean`, command_line_options: { drain_time: '1800s' } };
+    const deployment = readDeployment(parse(shipped('envoy.yaml')));
+    if (deployment === null) throw new Error('no configuration');
+    return diagnose({ config: processor(''), deployment, serverInfo })[0]?.fix ?? '';
+  };
+
+  it('are named, with the first patch that has none of them', () => {
+    expect(fixFor('1.37.0')).toMatch(/^run Envoy 1\.37\.7 or newer \(CVE-2026-26311: .*CVE-2026-35189: /);
+    expect(fixFor('1.38.3')).toMatch(/^run Envoy 1\.38\.5 or newer \(CVE-2026-73513: .*CVE-2026-35189: /);
+  });
+
+  it('are no longer named once their own patch is in', () => {
+    expect(fixFor('1.37.2')).not.toContain('CVE-2026-26311');
+    expect(fixFor('1.37.2')).toContain('CVE-2026-47774');
+    expect(fixFor('1.37.3')).not.toContain('CVE-2026-47774');
+    expect(fixFor('1.38.4')).not.toContain('CVE-2026-73513');
   });
 });
 
@@ -305,5 +370,5 @@ describe('what is no Envoy configuration', () => {
     };
     const root = { static_resources: at(parse(shipped('envoy.yaml')), ['static_resources']) };
     expect(() => mangle(root.static_resources as Place)).not.toThrow();
-  });
+  }, 120_000);
 });

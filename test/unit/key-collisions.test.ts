@@ -38,7 +38,7 @@ function keyOf(index: number): string {
   if (profile === null) throw new Error('no profile');
   const message = `{"role":"user","content":${JSON.stringify(at(contents, index, 4))}}`;
   const body = `{"model":${JSON.stringify(at(models, index, 3))},"messages":[${message}],"x":${at(extras, index, 5)}}`;
-  const examination = examine({ head, body: Buffer.from(body), profile }, { policy, secret });
+  const examination = examine({ head, body: Buffer.from(body), profile, fleet: null }, { policy, secret });
   if (examination.kind === 'bypass') throw new Error(`${examination.reason}: ${body}`);
   return makeKey(secret, examination.parts);
 }

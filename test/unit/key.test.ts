@@ -54,6 +54,17 @@ describe('the key', () => {
     expect(keyOf(head)).not.toBe(base);
   });
 
+  it('changes with the fleet whose Envoy passed the request on', () => {
+    const head = sampleHead();
+    const body = Buffer.from(JSON.stringify(sampleBody));
+    const keys = [null, 'names URI:spiffe://a', 'names URI:spiffe://b'].map((fleet) => {
+      const verdict = judge({ head, body, profile: openaiChat, fleet }, { policy: sharing, secret });
+      return verdict.kind === 'eligible' ? verdict.key : verdict.reason;
+    });
+    expect(new Set(keys).size).toBe(3);
+    expect(keys[0]).toBe(base);
+  });
+
   it.each<[title: string, headers: HeaderList]>([
     [
       'telemetry',
@@ -160,13 +171,13 @@ describe('the key', () => {
     expect(keyOrReason(head, sampleBody, { ...sharing, epoch: 'e2' })).not.toBe(base);
     const body = Buffer.from(JSON.stringify(sampleBody));
     const judged = (profile = openaiChat, withSecret = secret): unknown =>
-      judge({ head, body, profile }, { policy: sharing, secret: withSecret });
+      judge({ head, body, profile, fleet: null }, { policy: sharing, secret: withSecret });
     expect(judged()).toMatchObject({ key: base });
     expect(judged({ ...openaiChat, name: 'other' })).not.toMatchObject({ key: base });
     expect(judged(openaiChat, new Uint8Array(32))).not.toMatchObject({ key: base });
   });
 
   it('stays what it is from one version to the next', () => {
-    expect(base).toMatchInlineSnapshot(`"63a20d6890a5fab8c5bbcd2bc688c1acd35e392d00c960499be6b558a5ce83a5"`);
+    expect(base).toMatchInlineSnapshot(`"e78390f9b7cdd4a55f50908a2a139ed71cc2297a358ed7e86e58884c3d8f6af7"`);
   });
 });

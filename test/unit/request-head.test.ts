@@ -36,7 +36,7 @@ describe('a ticket’s binding', () => {
 
   test('is the same at both filters, whatever other filters add', () => {
     const later = { ...head, headers: [['x-added', '1'], ...head.headers] as const };
-    expect(ticketBinding(later)).toBe(ticketBinding(head));
+    expect(ticketBinding(later, null)).toBe(ticketBinding(head, null));
   });
 
   test.each([
@@ -54,7 +54,12 @@ describe('a ticket’s binding', () => {
     ['authority', { authority: 'other' }],
     ['path', { path: '/v1/other' }],
   ])('differs with the %s', (_, changes) => {
-    expect(ticketBinding({ ...head, ...changes })).not.toBe(ticketBinding(head));
+    expect(ticketBinding({ ...head, ...changes }, null)).not.toBe(ticketBinding(head, null));
+  });
+
+  test('differs with the fleet whose Envoy shows it', () => {
+    const [ours, theirs] = ['ours', 'theirs'].map((fleet) => ticketBinding(head, fleet));
+    expect(new Set([ours, theirs, ticketBinding(head, null)]).size).toBe(3);
   });
 
   test('does not run parts together', () => {
@@ -62,6 +67,6 @@ describe('a ticket’s binding', () => {
       { authority: 'a","b', path: 'c' },
       { authority: 'a', path: 'b","c' },
     ];
-    expect(ticketBinding({ ...head, ...one })).not.toBe(ticketBinding({ ...head, ...two }));
+    expect(ticketBinding({ ...head, ...one }, null)).not.toBe(ticketBinding({ ...head, ...two }, null));
   });
 });

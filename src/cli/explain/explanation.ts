@@ -52,7 +52,7 @@ export interface Grounds {
 
 /** Decides as the processor does, short of what only a running one knows: limits, overload, what is in flight. */
 export function explainRequest(request: CapturedRequest, { policy, secret, config }: Grounds): Explanation {
-  const { head, body } = request;
+  const { head, body, fleet } = request;
   const { maxRequestBytes } = config.limits;
   const profiles = config.profiles.map((added) => added.profile);
   const screening = screen(head, { policy, maxRequestBytes, profiles });
@@ -62,7 +62,7 @@ export function explainRequest(request: CapturedRequest, { policy, secret, confi
   if (screening.kind === 'bypass') return bypass(screening.reason, null);
   const { profile } = screening;
   if (body.length > maxRequestBytes) return bypass('too_large', profile);
-  const examination = examine({ head, body, profile }, { policy, secret });
+  const examination = examine({ head, body, profile, fleet }, { policy, secret });
   if (examination.kind === 'bypass') return bypass(examination.reason, profile, examination.detail);
   const { tenancy, model, parts } = examination;
   const key = makeKey(secret, parts);

@@ -11,4 +11,5 @@ export interface PlainRequest {
   readonly authority?: string;
   readonly metadata?: unknown;
   readonly attributes?: unknown;
+  readonly fleet?: unknown;
 }

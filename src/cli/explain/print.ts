@@ -101,6 +101,7 @@ function keyedLines({ parts, policy, request, tenancy }: Eligible): (readonly [n
   return [
     ['format', String(parts.format)],
     ['tenant', `digest of ${tenantSourceName(tenancy.source)}`],
+    ...(parts.fleet === null ? [] : [['fleet', String(parts.fleet)] as const]),
     ['method', String(parts.method)],
     ['authority', String(parts.authority)],
     ['path', String(parts.path)],

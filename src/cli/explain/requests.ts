@@ -11,6 +11,8 @@ export interface CapturedRequest {
   readonly label: string;
   readonly head: RequestHead;
   readonly body: Buffer;
+  /** Whose Envoy it came from, where the processor has mTLS. */
+  readonly fleet: string | null;
 }
 
 /** A whole URL: its authority, and its path and query as they stand. */
@@ -74,6 +76,7 @@ function ofJson(item: unknown): PlainRequest {
     ...(typeof authority === 'string' ? { authority } : {}),
     metadata: member(item, 'metadata'),
     attributes: member(item, 'attributes'),
+    fleet: member(item, 'fleet'),
   };
 }
 
@@ -131,7 +134,7 @@ function captured(request: PlainRequest, label: string): CapturedRequest {
     metadata: (namespace) => member(metadata, namespace),
     attribute: (name) => member(attributes, name),
   };
-  return { label, head, body };
+  return { label, head, body, fleet: textOf(request.fleet) };
 }
 
 function member(value: unknown, name: string): unknown {

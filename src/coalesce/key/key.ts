@@ -16,11 +16,13 @@ import { isCredential, sortParameters, splitPath, type Parameter } from './query
 export type Key = string & { readonly brand: 'Key' };
 
 /** Changes whenever the parts, their order or the canonical form of any of them changes. */
-const FORMAT_VERSION = '2';
+const FORMAT_VERSION = '3';
 
 export interface KeyInput {
   readonly head: RequestHead;
   readonly tenancy: Tenancy;
+  /** Whose Envoy passed it on, where that is verified; else null. */
+  readonly fleet: string | null;
   readonly policy: Pick<Policy, 'epoch' | 'key'>;
   readonly profile: Profile;
   /** Whether what only says who asks is left out, as it is in `body`. */
@@ -33,6 +35,7 @@ export interface KeyInput {
 export interface KeyParts {
   readonly format: Part;
   readonly tenant: Part;
+  readonly fleet: Part;
   readonly method: Part;
   readonly authority: Part;
   readonly path: Part;
@@ -50,11 +53,12 @@ export interface KeyParts {
 
 /** The parts in the order in which they are digested. */
 export function keyParts(input: KeyInput): KeyParts {
-  const { head, tenancy, policy, profile, body } = input;
+  const { head, tenancy, fleet, policy, profile, body } = input;
   const { path, parameters } = splitPath(head.path);
   return {
     format: FORMAT_VERSION,
     tenant: tenancy.tenant,
+    fleet,
     method: head.method,
     authority: head.authority,
     path,

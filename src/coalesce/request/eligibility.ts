@@ -73,6 +73,8 @@ export interface JudgedRequest {
   readonly body: Uint8Array;
   /** From `screen`. */
   readonly profile: Profile;
+  /** Whose Envoy passed it on, where that is verified; else null. */
+  readonly fleet: string | null;
 }
 
 export interface JudgeOptions {
@@ -105,7 +107,7 @@ export function judge(request: JudgedRequest, options: JudgeOptions): Verdict {
 }
 
 /** As `judge`, with everything that the key is made of in place of the key. */
-export function examine({ head, body, profile }: JudgedRequest, { policy, secret }: JudgeOptions): Examination {
+export function examine({ head, body, profile, fleet }: JudgedRequest, { policy, secret }: JudgeOptions): Examination {
   if (body.length === 0) return unexplained('no_body');
   const tenancy = tenantOf(head, policy, secret);
   if (tenancy === null) return unexplained('no_tenant');
@@ -119,7 +121,7 @@ export function examine({ head, body, profile }: JudgedRequest, { policy, secret
   const changes = bodyChanges(read, policy.key, profile);
   const ignoreIdentity = policy.identity === 'ignore';
   const canonical = canonicalBody(read, { profile, stream, ignoreIdentity, changes });
-  const parts = keyParts({ head, tenancy, policy, profile, ignoreIdentity, body: canonical });
+  const parts = keyParts({ head, tenancy, fleet, policy, profile, ignoreIdentity, body: canonical });
   return { kind: 'eligible', tenancy, model, parts };
 }
 

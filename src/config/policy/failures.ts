@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 import type { NegativeCachePolicy, Policy, Retry } from '../../coalesce/request/policy.ts';
-import { count, duration, shown } from '../values/scalars.ts';
+import { count, duration, scalar } from '../values/scalars.ts';
 import { formatDuration } from '../values/durations-and-sizes.ts';
 
 export const defaultRetry: Retry = { maxAttempts: 1, on: ['connect_failure', '502', '503', '504'], backoffMs: 200 };
@@ -20,22 +20,35 @@ const second = 1000;
 const neverKept: ReadonlySet<number> = new Set([401, 403, 408, 409, 429]);
 
 /** YAML reads 503 as a number: either will do. */
-const retryReason = z.unknown().transform((value, context) => {
-  const text = String(value);
-  if (text === 'connect_failure' || /^[45]\d\d$/.test(text)) return text;
-  const allowed = 'connect_failure or a status from "400" to "599"';
-  context.addIssue({ code: 'custom', message: `${shown(value)} is not allowed, expected ${allowed}` });
-  return z.NEVER;
-});
+const retryReason: z.ZodType<string> = scalar(
+  'connect_failure or a status from "400" to "599"',
+  (value) => {
+    const text = typeof value === 'number' ? String(value) : value;
+    return typeof text === 'string' && /^(connect_failure|[45]\d\d)$/.test(text) ? text : null;
+  },
+  {
+    anyOf: [
+      { type: 'string', pattern: '^(connect_failure|[45][0-9]{2})$' },
+      { type: 'integer', minimum: 400, maximum: 599 },
+    ],
+  },
+);
 
-const keptStatus = z.unknown().transform((value, context) => {
-  const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
-  const isKept = typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 500;
-  if (isKept && !neverKept.has(status)) return status;
-  const allowed = `a status from 400 to 499, but ${[...neverKept].join(', ')}, which may not come again`;
-  context.addIssue({ code: 'custom', message: `${shown(value)} is not allowed, expected ${allowed}` });
-  return z.NEVER;
-});
+const keptStatus: z.ZodType<number> = scalar(
+  `a status from 400 to 499, but ${[...neverKept].join(', ')}, which may not come again`,
+  (value) => {
+    const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
+    const isKept = typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 500;
+    return isKept && !neverKept.has(status) ? status : null;
+  },
+  {
+    anyOf: [
+      { type: 'string', pattern: '^4[0-9]{2}$' },
+      { type: 'integer', minimum: 400, maximum: 499 },
+    ],
+    not: { enum: [...neverKept] },
+  },
+);
 
 /** `retry`, with `base` for what is not said. */
 export function retry(base: Retry): z.ZodType<Retry> {

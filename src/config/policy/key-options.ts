@@ -61,7 +61,8 @@ const included: z.ZodType<KeyInclude> = z
     if (metadata !== undefined && header === undefined) return { kind: 'metadata', ...metadata };
     context.addIssue({ code: 'custom', message: 'expected exactly one of header, metadata' });
     return z.NEVER;
-  });
+  })
+  .meta({ minProperties: 1, maxProperties: 1 });
 
 const ignoredHeader: z.ZodType<string> = headerName().transform((name, context) => {
   const fault = whyNotIgnored(name);
@@ -77,29 +78,47 @@ function whyNotIgnored(name: string): string | null {
   return isCredentialHeader(name) ? 'proves or tells who asks, which always counts, expected another' : null;
 }
 
-const ignoredPointer: z.ZodType<string> = z.unknown().transform((value, context) => {
-  const pointer = typeof value === 'string' ? parsePointer(value) : null;
-  const why = pointer === null ? null : whyProtected(pointer);
-  if (typeof value === 'string' && pointer !== null && why === null) return value;
-  const expected = 'is not allowed, expected a JSON Pointer such as /metadata/trace or /stop/*';
-  const message =
-    why === null ? `${shown(value)} ${expected}` : `${shown(value)} is not allowed: ${why}, which always counts`;
-  context.addIssue({ code: 'custom', message });
-  return z.NEVER;
-});
+const ignoredPointer: z.ZodType<string> = readPointer().meta({ type: 'string', pattern: '^/' });
 
-const normalizer: z.ZodType<Partial<Normalize>> = z.unknown().transform((value, context): Partial<Normalize> => {
-  if (value === 'collapse_whitespace') return { collapseWhitespace: true };
-  if (value === 'strip_timestamps') return { stripTimestamps: true };
-  const patterns = noncePatterns(value);
-  const faults = patterns?.flatMap(faultOf) ?? [
-    `${shown(value)} is not allowed, expected collapse_whitespace, strip_timestamps or {strip_nonces: [PATTERN, …]}`,
-  ];
-  for (const message of faults) context.addIssue({ code: 'custom', message });
-  return faults.length > 0 || patterns === null ? z.NEVER : { stripNonces: patterns };
+const normalizer: z.ZodType<Partial<Normalize>> = readNormalizer().meta({
+  anyOf: [
+    { enum: ['collapse_whitespace', 'strip_timestamps'] },
+    {
+      type: 'object',
+      properties: { strip_nonces: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 8 } },
+      required: ['strip_nonces'],
+      additionalProperties: false,
+    },
+  ],
 });
 
 const normalizers: z.ZodType<Normalize> = z.array(normalizer).max(8).transform(merged);
+
+function readPointer(): z.ZodType<string> {
+  return z.unknown().transform((value, context) => {
+    const pointer = typeof value === 'string' ? parsePointer(value) : null;
+    const why = pointer === null ? null : whyProtected(pointer);
+    if (typeof value === 'string' && pointer !== null && why === null) return value;
+    const expected = 'is not allowed, expected a JSON Pointer such as /metadata/trace or /stop/*';
+    const message =
+      why === null ? `${shown(value)} ${expected}` : `${shown(value)} is not allowed: ${why}, which always counts`;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
+}
+
+function readNormalizer(): z.ZodType<Partial<Normalize>> {
+  return z.unknown().transform((value, context): Partial<Normalize> => {
+    if (value === 'collapse_whitespace') return { collapseWhitespace: true };
+    if (value === 'strip_timestamps') return { stripTimestamps: true };
+    const patterns = noncePatterns(value);
+    const faults = patterns?.flatMap(faultOf) ?? [
+      `${shown(value)} is not allowed, expected collapse_whitespace, strip_timestamps or {strip_nonces: [PATTERN, …]}`,
+    ];
+    for (const message of faults) context.addIssue({ code: 'custom', message });
+    return faults.length > 0 || patterns === null ? z.NEVER : { stripNonces: patterns };
+  });
+}
 
 function noncePatterns(value: unknown): string[] | null {
   if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'strip_nonces') return null;

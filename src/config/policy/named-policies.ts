@@ -14,7 +14,7 @@ import {
   type PolicyContent,
   type PolicyOverrides,
 } from '../policy-definition.ts';
-import { nonEmptyText, shown } from '../values/scalars.ts';
+import { nonEmptyText, scalar, shown, type JsonSchema } from '../values/scalars.ts';
 
 export interface NamedPolicies {
   /** In the file's order; those with mistakes are missing. */
@@ -56,6 +56,12 @@ export function readPolicies(base: Policy, data: unknown, known: readonly string
   return { policies, findings };
 }
 
+/** What of a mapping of names to `entry` JSON Schema can express. */
+export function policiesSchema(entry: JsonSchema): JsonSchema {
+  const names = { pattern: NAME.source, not: { enum: Object.values(reservedNames) } };
+  return { type: 'object', propertyNames: names, additionalProperties: { anyOf: [entry, { type: 'null' }] } };
+}
+
 /** As the configuration writes it. */
 export function renderMatch({ pathPrefix, authority, route }: PolicyMatch): Record<string, string> {
   return {
@@ -83,14 +89,13 @@ const match: z.ZodType<PolicyMatch> = z
     }
     const { path_prefix: prefix = null, authority = null, route = null } = read;
     return { pathPrefix: prefix, authority: authority?.toLowerCase() ?? null, route };
-  });
+  })
+  .meta({ minProperties: 1 });
 
 function pathPrefix(): z.ZodType<string> {
-  return z.unknown().transform((value, context) => {
-    if (typeof value === 'string' && /^\/[^?#\s]*$/.test(value)) return value;
-    context.addIssue({ code: 'custom', message: `${shown(value)} is not allowed, expected a path such as /v1/` });
-    return z.NEVER;
-  });
+  const path = /^\/[^?#\s]*$/;
+  const read = (value: unknown): string | null => (typeof value === 'string' && path.test(value) ? value : null);
+  return scalar('a path such as /v1/', read, { type: 'string', pattern: path.source });
 }
 
 function faultInName(name: string): string | null {

@@ -6,7 +6,7 @@ import { operatorProfile, type ProfileDefinition } from '../../coalesce/profiles
 import { doPathsOverlap } from '../../coalesce/profiles/path-overlap.ts';
 import type { ModelPlace, Profile, StreamPlace } from '../../coalesce/profiles/profile.ts';
 import type { Finding } from '../mistakes/mistakes.ts';
-import { nonEmptyText, oneOf, shown } from '../values/scalars.ts';
+import { nonEmptyText, oneOf, scalar, shown } from '../values/scalars.ts';
 
 /** An added endpoint as it is written and as it is used. */
 export interface AddedProfile {
@@ -103,19 +103,12 @@ function finding(index: number, key: string, message: string): Finding {
 }
 
 function checked(allowed: string, isAllowed: (text: string) => boolean): z.ZodType<string> {
-  return z.unknown().transform((value, context) => {
-    if (typeof value === 'string' && isAllowed(value)) return value;
-    context.addIssue({ code: 'custom', message: `${shown(value)} is not allowed, expected ${allowed}` });
-    return z.NEVER;
-  });
+  const read = (value: unknown): string | null => (typeof value === 'string' && isAllowed(value) ? value : null);
+  return scalar(allowed, read, { type: 'string', minLength: 1 });
 }
 
 /** A union whose mistakes are told as one. */
-function worded<Value>(type: z.ZodType<Value>, allowed: string): z.ZodType<Value> {
-  return z.unknown().transform((value, context) => {
-    const read = type.safeParse(value);
-    if (read.success) return read.data;
-    context.addIssue({ code: 'custom', message: `${shown(value)} is not allowed, expected ${allowed}` });
-    return z.NEVER;
-  });
+function worded<Value extends object>(type: z.ZodType<Value>, allowed: string): z.ZodType<Value> {
+  const { anyOf } = z.toJSONSchema(type, { io: 'input' });
+  return scalar(allowed, (value) => type.safeParse(value).data ?? null, { anyOf });
 }

@@ -26,12 +26,17 @@ interface SingleSource {
 
 const words = Object.keys(singleKeys).join(', ');
 
-const single = z.strictObject(singleKeys).transform((read, context) => {
-  const sources = sourcesOf(read);
-  if (sources[0] !== undefined && sources.length === 1) return sources[0];
-  context.addIssue({ code: 'custom', message: `expected exactly one of ${words}` });
-  return z.NEVER;
-});
+const oneKey = { minProperties: 1, maxProperties: 1 };
+
+const single = z
+  .strictObject(singleKeys)
+  .transform((read, context) => {
+    const sources = sourcesOf(read);
+    if (sources[0] !== undefined && sources.length === 1) return sources[0];
+    context.addIssue({ code: 'custom', message: `expected exactly one of ${words}` });
+    return z.NEVER;
+  })
+  .meta(oneKey);
 
 export const tenantSource: z.ZodType<TenantSource> = z
   .strictObject({ ...singleKeys, all: z.array(single).min(1).max(8).optional() })
@@ -41,7 +46,8 @@ export const tenantSource: z.ZodType<TenantSource> = z
     if (sources[0] !== undefined && sources.length === 1) return sources[0];
     context.addIssue({ code: 'custom', message: `expected exactly one of ${words}, all` });
     return z.NEVER;
-  });
+  })
+  .meta(oneKey);
 
 /** As the configuration writes it. */
 export function renderSource(source: TenantSource): Record<string, unknown> {

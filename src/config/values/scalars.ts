@@ -1,12 +1,15 @@
 /**
  * The kinds of single values that a configuration holds, each a zod type whose message says what is wrong and what is
- * allowed. Owns no key and no default.
+ * allowed, with what of that JSON Schema can express. Owns no key and no default.
  */
 import { z } from 'zod';
 
 import { parseAddress } from './address.ts';
 import type { Address } from './address.ts';
 import { formatDuration, formatSize, parseDuration, parseSize } from './durations-and-sizes.ts';
+
+/** The members of a JSON Schema. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Both ends belong to the range. */
 export interface Range {
@@ -21,71 +24,90 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 /** Milliseconds. */
 export function duration({ least = 0, most = longestMs }: Range = {}): z.ZodType<number> {
   const allowed = `a duration such as 500ms, 2s, 10m or 1h, from ${formatDuration(least)} to ${formatDuration(most)}`;
-  return scalar(allowed, (value) => within(parseDuration(value), least, most));
+  const schema = { type: 'string', pattern: '^[0-9]{1,15}(h|m|s|ms)$' };
+  return scalar(allowed, (value) => within(parseDuration(value), least, most), schema);
 }
 
 /** Bytes. */
 export function size({ least = 0, most = Number.MAX_SAFE_INTEGER }: Range = {}): z.ZodType<number> {
   const bound = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `from ${least} to ${formatSize(most)}`;
-  return scalar(`a size such as 65536, 64KiB or 8MiB, ${bound}`, (value) => within(parseSize(value), least, most));
+  const schema = {
+    anyOf: [
+      { type: 'integer', minimum: least, maximum: most },
+      { type: 'string', pattern: '^[0-9]{1,15}(GiB|MiB|KiB)?$' },
+    ],
+  };
+  const allowed = `a size such as 65536, 64KiB or 8MiB, ${bound}`;
+  return scalar(allowed, (value) => within(parseSize(value), least, most), schema);
 }
 
 /** A whole number. */
 export function count({ least = 0, most = 1_000_000_000 }: Range = {}): z.ZodType<number> {
-  return scalar(`a whole number from ${least} to ${most}`, (value) => {
+  const read = (value: unknown): number | null => {
     return typeof value === 'number' && Number.isInteger(value) ? within(value, least, most) : null;
-  });
+  };
+  return scalar(`a whole number from ${least} to ${most}`, read, { type: 'integer', minimum: least, maximum: most });
 }
 
 /** From 0 to 100, not only whole numbers. */
 export function percentage(): z.ZodType<number> {
-  return scalar('a number from 0 to 100', (value) => (typeof value === 'number' ? within(value, 0, 100) : null));
+  return numberUpTo(100);
 }
 
 /** From 0 to 1. */
 export function share(): z.ZodType<number> {
-  return scalar('a number from 0 to 1', (value) => (typeof value === 'number' ? within(value, 0, 1) : null));
+  return numberUpTo(1);
 }
 
 /** One word of a closed list. */
 export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodType<Word> {
-  return scalar(`one of ${words.join(', ')}`, (value) => words.find((word) => word === value) ?? null);
+  const read = (value: unknown): Word | null => words.find((word) => word === value) ?? null;
+  return scalar(`one of ${words.join(', ')}`, read, { enum: words });
 }
 
 export function address(): z.ZodType<Address> {
-  return scalar('an address such as 127.0.0.1:9002, [::1]:9002 or unix:/run/coalescer.sock', (value) => {
-    return typeof value === 'string' ? parseAddress(value) : null;
-  });
+  const allowed = 'an address such as 127.0.0.1:9002, [::1]:9002 or unix:/run/coalescer.sock';
+  const read = (value: unknown): Address | null => (typeof value === 'string' ? parseAddress(value) : null);
+  return scalar(allowed, read, { type: 'string', pattern: '^unix:/|:[0-9]{1,5}$' });
 }
 
 /** An origin: scheme, host and port of `http` or `https`, nothing behind it. */
 export function origin(): z.ZodType<string> {
-  return scalar('an http or https URL with a host and no path, such as http://127.0.0.1:10001', (value) => {
-    if (typeof value !== 'string' || !URL.canParse(value)) return null;
-    const url = new URL(value);
-    const web = url.protocol === 'http:' || url.protocol === 'https:';
-    return web && (url.href === `${url.origin}/` || url.href === url.origin) ? url.origin : null;
-  });
+  const allowed = 'an http or https URL with a host and no path, such as http://127.0.0.1:10001';
+  return scalar(allowed, readOrigin, { type: 'string' });
 }
 
 /** A header's name, in lower case. */
 export function headerName(): z.ZodType<string> {
-  return scalar("a header's name", (value) => {
+  const read = (value: unknown): string | null => {
     return typeof value === 'string' && token.test(value) ? value.toLowerCase() : null;
-  });
+  };
+  return scalar("a header's name", read, { type: 'string', pattern: token.source });
 }
 
 export function nonEmptyText(): z.ZodType<string> {
-  return scalar('a text that is not empty', (value) => (typeof value === 'string' && value !== '' ? value : null));
+  const read = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+  return scalar('a text that is not empty', read, { type: 'string', minLength: 1 });
+}
+
+/** A text of one form; `allowed` says which. */
+export function matching(form: RegExp, allowed: string): z.ZodType<string> {
+  const read = (value: unknown): string | null => (typeof value === 'string' && form.test(value) ? value : null);
+  return scalar(allowed, read, { type: 'string', pattern: form.source });
+}
+
+export function flag(): z.ZodType<boolean> {
+  return scalar('true or false', (value) => (typeof value === 'boolean' ? value : null), { type: 'boolean' });
 }
 
 /** Like `nonEmptyText`, for what no message may repeat. */
 export function confidentialText(allowed: string): z.ZodType<string> {
-  return z.unknown().transform((value, context) => {
+  const text = z.unknown().transform((value, context) => {
     if (typeof value === 'string' && value !== '') return value;
     context.addIssue({ code: 'custom', message: `not a text, expected ${allowed}` });
     return z.NEVER;
   });
+  return text.meta({ type: 'string', minLength: 1 });
 }
 
 /** A value as a message shows it: short, on one line. */
@@ -96,16 +118,34 @@ export function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
-function scalar<Value extends string | number | object>(
+/**
+ * A value of which `read` makes another, or null where it is not allowed. `schema` takes at least what `read` takes: an
+ * editor that refuses what the program accepts is worse than none.
+ */
+export function scalar<Value extends string | number | boolean | object>(
   allowed: string,
   read: (value: unknown) => Value | null,
+  schema: JsonSchema,
 ): z.ZodType<Value> {
-  return z.unknown().transform((value, context) => {
+  const type = z.unknown().transform((value, context) => {
     const result = read(value);
     if (result !== null) return result;
     context.addIssue({ code: 'custom', message: `${shown(value)} is not allowed, expected ${allowed}` });
     return z.NEVER;
   });
+  return type.meta({ ...schema });
+}
+
+function numberUpTo(most: number): z.ZodType<number> {
+  const read = (value: unknown): number | null => (typeof value === 'number' ? within(value, 0, most) : null);
+  return scalar(`a number from 0 to ${most}`, read, { type: 'number', minimum: 0, maximum: most });
+}
+
+function readOrigin(value: unknown): string | null {
+  if (typeof value !== 'string' || !URL.canParse(value)) return null;
+  const url = new URL(value);
+  const web = url.protocol === 'http:' || url.protocol === 'https:';
+  return web && (url.href === `${url.origin}/` || url.href === url.origin) ? url.origin : null;
 }
 
 function within(value: number | null, least: number, most: number): number | null {

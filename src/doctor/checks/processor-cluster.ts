@@ -2,6 +2,7 @@
  * The cluster through which Envoy calls the processor.
  */
 import { filtersOf, type Chain } from '../chain.ts';
+import type { Expectations } from '../expectations.ts';
 import { found, type Finding } from '../finding.ts';
 import { at, firstSet, isSet, items, numberOf, textAt, type Node } from '../node.ts';
 
@@ -10,7 +11,11 @@ const mostRequestsPerConnection = 900;
 const defaultBreaker = 1024;
 const httpOptions = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
-export function checkProcessorClusters(chains: readonly Chain[], clusters: ReadonlyMap<string, Node>): Finding[] {
+export function checkProcessorClusters(
+  chains: readonly Chain[],
+  clusters: ReadonlyMap<string, Node>,
+  expected: Expectations,
+): Finding[] {
   const services = chains.flatMap(filtersOf).map(({ filter }) => at(filter.config, 'grpc_service'));
   const google = services.map((service) => at(service, 'google_grpc')).filter(isSet);
   const named = new Map(
@@ -20,7 +25,8 @@ export function checkProcessorClusters(chains: readonly Chain[], clusters: Reado
   for (const [name, node] of named) {
     if (typeof name !== 'string') continue;
     const cluster = clusters.get(name);
-    findings.push(...(cluster === undefined ? [found('processor_cluster_missing', node)] : checkCluster(cluster)));
+    if (cluster === undefined) findings.push(found('processor_cluster_missing', node));
+    else findings.push(...checkCluster(cluster), ...trust(cluster, expected));
   }
   return findings;
 }
@@ -28,6 +34,15 @@ export function checkProcessorClusters(chains: readonly Chain[], clusters: Reado
 function checkCluster(cluster: Node): Finding[] {
   const options = at(cluster, 'typed_extension_protocol_options', httpOptions);
   return [...connection(cluster, options), ...http2(cluster, options), ...breaker(cluster)];
+}
+
+/** A Unix socket is plain, and protected by its folder. */
+function trust(cluster: Node, { callers }: Expectations): Finding[] {
+  if (callers === 'anybody') return [found('processor_open', cluster)];
+  const place = at(cluster, 'transport_socket');
+  const endpoint = at(cluster, 'load_assignment', 'endpoints', 0, 'lb_endpoints', 0, 'endpoint', 'address');
+  const isPlain = !isSet(place) && !isSet(at(endpoint, 'pipe'));
+  return callers === 'certified' && isPlain ? [found('processor_tls', place)] : [];
 }
 
 function connection(cluster: Node, options: Node): Finding[] {
