@@ -6,6 +6,7 @@ import { z } from 'zod';
 
 import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
+import type { Prices } from './prices.ts';
 import type { Address } from './values/address.ts';
 import { keysOf } from './mistakes/keys.ts';
 import { leastSecretBytes } from './named-files/secret.ts';
@@ -16,6 +17,7 @@ import { namedPolicy, policiesSchema, reservedNames } from './policy/named-polic
 import { addedProfile, type AddedProfile } from './policy/profiles.ts';
 import {
   address,
+  amount,
   confidentialText,
   count,
   duration,
@@ -69,6 +71,8 @@ export interface Config {
   readonly maxPromotions: number;
   readonly drainMs: number;
   readonly logLevel: LogLevel;
+  /** By model, for what followers did not cost. */
+  readonly prices: Prices;
   /** Endpoints besides the known ones. */
   readonly profiles: readonly AddedProfile[];
   /** What applies where no other policy does. */
@@ -144,6 +148,10 @@ const file = z.strictObject({
   max_promotions: count({ most: 1000 }).default(3),
   drain: duration().default(1800 * second),
   log: z.strictObject({ level: oneOf(logLevels).default('info') }).prefault({}),
+  prices: z
+    .record(z.string(), z.strictObject({ prompt: amount(), completion: amount() }))
+    .transform((read): Prices => new Map(Object.entries(read)))
+    .default(new Map()),
   profiles: z.array(addedProfile).max(256).default([]),
   policies: z.unknown().default({}),
 });
@@ -200,6 +208,7 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     maxPromotions: read.max_promotions,
     drainMs: read.drain,
     logLevel: read.log.level,
+    prices: read.prices,
     profiles: read.profiles,
     policy: policyNamed(reservedNames.base, {
       ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines, rollout, shadow },

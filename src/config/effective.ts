@@ -39,6 +39,7 @@ export function renderEffective(config: Config): string {
     max_promotions: config.maxPromotions,
     drain: formatDuration(config.drainMs),
     log: { level: config.logLevel },
+    prices: Object.fromEntries(config.prices),
     profiles: config.profiles.map(renderProfile),
     policies: Object.fromEntries(config.policies.map((named) => [named.policy.name, renderNamed(named)])),
   };

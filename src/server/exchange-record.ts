@@ -3,6 +3,7 @@
 import type { CallerRole, ExchangeId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
 import { soleHeader, type RequestHead } from '../coalesce/request/head.ts';
+import type { Tenant } from '../coalesce/request/tenant.ts';
 import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
 import type { Would } from '../coalesce/shadow/shadow-table.ts';
 import type { Redemption } from '../coalesce/table/joining.ts';
@@ -16,6 +17,8 @@ export class ExchangeRecord {
   #policy: string | null = null;
   readonly #openedAt: number;
   #key8: string | null = null;
+  #tenant: Tenant | null = null;
+  #bodyDiffers: boolean | null = null;
   #requestId: string | null = null;
   #said: Readonly<Record<string, string>> = {};
   #role: CallerRole | null = null;
@@ -46,8 +49,14 @@ export class ExchangeRecord {
     this.#requestId = soleHeader(head.headers, 'x-request-id');
   }
 
-  keyed(key: Key): void {
+  keyed(key: Key, tenant: Tenant): void {
     this.#key8 = key.slice(0, 8);
+    this.#tenant = tenant;
+  }
+
+  /** It joined a flight. */
+  joined(bodyDiffers: boolean): void {
+    this.#bodyDiffers = bodyDiffers;
   }
 
   /** What it would have been. */
@@ -111,6 +120,8 @@ export class ExchangeRecord {
       would: this.#would?.role ?? null,
       wouldFlight: this.#would?.flight ?? null,
       key8: this.#key8,
+      tenant: this.#tenant,
+      bodyDiffers: this.#bodyDiffers,
       policy: this.#policy,
       status: this.#status,
       bytes: this.#bytes,

@@ -2,10 +2,18 @@
 
 import type { Fact, FlightReport } from '../coalesce/table/effects.ts';
 import type { Comparison } from '../coalesce/shadow/comparison.ts';
+import type { Config } from '../config/definition.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { costOf } from '../config/prices.ts';
 
-export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): void {
+interface Sinks {
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly config: Pick<Config, 'prices'>;
+}
+
+export function countFact(fact: Fact, sinks: Sinks): void {
   const { metrics } = sinks;
   switch (fact.kind) {
     case 'missed':
@@ -39,7 +47,8 @@ export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): vo
     case 'compared':
       return compared(fact.comparison, sinks);
     case 'tokensSaved':
-      return metrics.countTokensSaved(fact);
+      metrics.countTokensSaved(fact);
+      return metrics.countMoneySaved(costOf(sinks.config.prices, fact));
     case 'invariantBroken':
       return sinks.log.internalError(fact.error);
     case 'flightEnded':

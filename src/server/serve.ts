@@ -34,7 +34,10 @@ export async function startService(options: { config: Config; log: Log; pid: num
   const loopDelay = watchLoopDelay();
   const metrics = createMetrics((): Totals => totals());
   const board = new Switchboard({ config, metrics, log });
-  const totals = (): Totals => ({ ...board.totals, streams: board.openExchanges });
+  const totals = (): Totals => {
+    const oldestFlightMs = board.table.oldestAge(board.now());
+    return { ...board.totals, streams: board.openExchanges, oldestFlightMs };
+  };
   const overloaded = overloadWatch(() => loopDelay.current(), {
     limitMs: () => board.config.limits.maxLoopDelayMs,
     log,

@@ -1,6 +1,6 @@
 /**
- * docs/operations.md: every command in it is run, but for the few that need a cluster or a container engine and the one that
- * the CI run has as a step of its own. Every file that it links is there.
+ * docs/operations.md: every command in it is run, but for the few that need a cluster or a container engine and those that
+ * the CI run or another test has. Every file that it links is there.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -17,11 +17,18 @@ const commands = [...text.matchAll(/^```console\n(.*?)^```$/gms)].flatMap(([, bl
   block.split('\n').flatMap((line) => (line.startsWith('$ ') ? [line.slice(2)] : [])),
 );
 const needsMore = / {5}# needs (?:a cluster|an engine)$/;
-const runnable = commands.filter((command) => !needsMore.test(command) && !command.endsWith('# a step of .ci/run'));
+const runElsewhere = / {5}# (?:a step of \.ci\/run|run by (test\/\S+))$/;
+const runnable = commands.filter((command) => !needsMore.test(command) && !runElsewhere.test(command));
 
 test('at most ten commands need a cluster or an engine', () => {
   expect(commands.filter((command) => needsMore.test(command)).length).toBeLessThanOrEqual(10);
   expect(runnable.length).toBeGreaterThan(5);
+});
+
+test('a command that another test is said to run is in it', () => {
+  const elsewhere = commands.flatMap((command) => runElsewhere.exec(command)?.[1] ?? []);
+  expect(elsewhere.length).toBeGreaterThan(0);
+  for (const path of elsewhere) expect(readShipped(path)).toContain('commandsOf(');
 });
 
 describe('with a stack where the text has one', () => {

@@ -258,7 +258,6 @@ describe('a mistaken configuration', () => {
   it.each([
     ['redis: {}', 'redis'],
     ['tracing: {}', 'tracing'],
-    ['prices: {}', 'prices'],
     ['admission: {scope: fleet}', 'admission.scope'],
   ])('%s is refused as not supported yet', (text, path) => {
     expect(mistakes(text)).toEqual([`c.yaml:1: ${path}: not supported by this version, remove it`]);

@@ -9,7 +9,7 @@ import type { Board } from './board.ts';
 const LARGEST_WHOLE = 1024 * 1024;
 
 /** For a whole answer, before anything of it is dropped. Nothing where it tells nothing. */
-export function tellTokensSaved(board: Board, { usage, followers }: Flight, answer: Answer): void {
+export function tellTokensSaved(board: Board, { usage, followers, model }: Flight, answer: Answer): void {
   const body = followers === 0 ? null : bodyOf(answer);
   if (body === null) return;
   const { headers } = answer.head;
@@ -18,6 +18,7 @@ export function tellTokensSaved(board: Board, { usage, followers }: Flight, answ
   if (prompt === null && completion === null) return;
   board.effects.push({
     kind: 'tokensSaved',
+    model,
     prompt: (prompt ?? 0) * followers,
     completion: (completion ?? 0) * followers,
   });
