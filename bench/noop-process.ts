@@ -5,7 +5,7 @@
  * of gRPC and Envoy alone.
  */
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
-import { encodeReply } from '../src/extproc/wire.ts';
+import { encodeReply, messageIn } from '../src/extproc/wire.ts';
 import { serveParent } from './process/parent.ts';
 
 /** By the number of the field in ProcessingRequest that is filled. */
@@ -36,7 +36,7 @@ async function listen(): Promise<number> {
     responseStream: true,
     requestSerialize: asItIs,
     requestDeserialize: asItIs,
-    responseSerialize: asItIs,
+    responseSerialize: messageIn,
     responseDeserialize: asItIs,
   } as const;
   server.addService({ Process }, { Process: answer });

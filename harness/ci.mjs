@@ -1,7 +1,7 @@
 /**
  * Everything that has to hold, in order: the gate, the alerts, the tests, the tests on each other Envoy, the fuzzer, the
- * chaos run, the simulator. Its last line is `N passed, N failed`; the gate, the fuzzer, the chaos run and the simulator count
- * as one each, and so does each step of promtool. Run by .ci/run, after prepare.mjs.
+ * chaos run, the soak, the simulator. Its last line is `N passed, N failed`; the gate, the fuzzer, the chaos run, the soak and
+ * the simulator count as one each, and so does each step of promtool. Run by .ci/run, after prepare.mjs.
  */
 import { spawnSync } from 'node:child_process';
 import { sum, runTests } from './test-run.mjs';
@@ -10,6 +10,7 @@ import { runOnAllEnvoys } from './envoys.mjs';
 
 const FUZZ_SECONDS = '60';
 const CHAOS_MINUTES = '2';
+const SOAK_EXCHANGES = '5000';
 const SIMULATE_MINUTES = '0.33';
 
 const runs = [
@@ -19,6 +20,7 @@ const runs = [
   runOnAllEnvoys(),
   step('.build/harness/fuzz.js', FUZZ_SECONDS),
   step('.build/chaos/main.js', '--minutes', CHAOS_MINUTES),
+  step('.build/harness/soak.js', '--exchanges', SOAK_EXCHANGES),
   step('.build/harness/simulate.js', '--minutes', SIMULATE_MINUTES),
 ];
 const { passed, failed } = sum(runs);

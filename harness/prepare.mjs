@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const oldestNode = 20;
+const oldestNode = '20.12';
 
 /** Each output folder, the project that fills it and the folders whose change makes it stale. */
 const builds = [
@@ -26,8 +26,10 @@ installPackages();
 for (const build of builds) compile(build);
 
 function requireNode() {
-  const major = Number(process.versions.node.split('.')[0]);
-  if (major < oldestNode) fail(`Node ${process.versions.node} is too old: install Node ${oldestNode} or newer.`);
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  const [oldestMajor, oldestMinor] = oldestNode.split('.').map(Number);
+  if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor))
+    fail(`Node ${process.versions.node} is too old: install Node ${oldestNode} or newer.`);
 }
 
 function installPackages() {

@@ -29,6 +29,8 @@ export type StackOptions = {
   readonly envoyVersion?: string;
   /** Envoy's worker threads; 2 unless given. */
   readonly concurrency?: number;
+  /** More for Envoy's command line. */
+  readonly envoyArgs?: readonly string[];
   /** Merged into the shipped processor configuration, object by object. `listen` and `admin` are the stack's. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Changes the shipped Envoy configuration, after its ports are set. */
@@ -137,6 +139,7 @@ async function startStackEnvoy(
     folder: places.folder,
     version: options.envoyVersion,
     concurrency: options.concurrency ?? 2,
+    args: options.envoyArgs ?? [],
   });
 }
 

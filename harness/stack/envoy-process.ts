@@ -24,9 +24,9 @@ export type EnvoyProcess = {
 /** Starts Envoy and waits until it serves. */
 export async function startEnvoy(
   config: EnvoyConfig,
-  options: { folder: string; version: string | undefined; concurrency: number },
+  options: { folder: string; version: string | undefined; concurrency: number; args?: readonly string[] },
 ): Promise<EnvoyProcess> {
-  const { folder, version, concurrency } = options;
+  const { folder, version, concurrency, args = [] } = options;
   const configPath = join(folder, 'envoy.yaml');
   const adminPath = join(folder, 'envoy.admin');
   await writeFile(configPath, stringify(config));
@@ -38,6 +38,7 @@ export async function startEnvoy(
       ...['--concurrency', String(concurrency), '--log-level', 'warning'],
       // Several run side by side, and none is ever restarted hot; a reader of the access log does not wait for 10 s.
       ...['--disable-hot-restart', '--file-flush-interval-msec', '50'],
+      ...args,
     ],
     logBase: join(folder, 'envoy'),
   });

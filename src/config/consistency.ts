@@ -20,7 +20,12 @@ interface Conflict {
 
 /** The conflicts in a content, but those that involve a key of `faulty` (dotted paths). */
 export function inconsistencies(content: ConfigContent, faulty: ReadonlySet<string>): Finding[] {
-  const conflicts = [...secretConflicts(content), ...limitConflicts(content), ...addressConflicts(content)];
+  const conflicts = [
+    ...secretConflicts(content),
+    ...fleetConflicts(content),
+    ...limitConflicts(content),
+    ...addressConflicts(content),
+  ];
   const between = conflicts
     .filter(({ paths }) => paths.every((path) => !faulty.has(dottedPath(path))))
     .map(({ paths, message }) => ({ path: paths[0], message, onKey: false }));
@@ -48,6 +53,20 @@ function secretConflicts({ secretText, secretFile }: ConfigContent): Conflict[] 
       message,
     },
   ];
+}
+
+/** What a fleet shares is found and read under one secret, and lies in Redis. */
+function fleetConflicts({ redis, secretText, secretFile, admission }: ConfigContent): Conflict[] {
+  const conflicts: Conflict[] = [];
+  if (redis !== null && secretText === null && secretFile === null) {
+    const message = 'needs key.secret or key.secret_file, the same for all processors that share it';
+    conflicts.push({ paths: [['redis'], ['key', 'secret'], ['key', 'secret_file']], message });
+  }
+  if (admission.scope === 'fleet' && redis === null) {
+    const message = 'fleet needs redis, expected process without it';
+    conflicts.push({ paths: [['admission', 'scope'], ['redis']], message });
+  }
+  return conflicts;
 }
 
 function limitConflicts({ limits, policy }: ConfigContent): Conflict[] {

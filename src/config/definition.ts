@@ -15,6 +15,7 @@ import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './po
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
 import { namedPolicy, policiesSchema, reservedNames } from './policy/named-policies.ts';
 import { addedProfile, type AddedProfile } from './policy/profiles.ts';
+import { redis, type RedisConfig } from './fleet/redis.ts';
 import {
   address,
   amount,
@@ -53,6 +54,8 @@ export interface Admission {
   readonly maxUpstream: number;
   readonly maxQueue: number;
   readonly maxWaitMs: number;
+  /** Whose calls `maxUpstream` counts: this process's, or those of all that share `redis`. */
+  readonly scope: 'process' | 'fleet';
 }
 
 export interface Config {
@@ -69,6 +72,8 @@ export interface Config {
   readonly limits: Limits;
   readonly admission: Admission;
   readonly maxPromotions: number;
+  /** The table that a fleet shares; null: each process by itself. */
+  readonly redis: RedisConfig | null;
   readonly drainMs: number;
   readonly logLevel: LogLevel;
   /** By model, for what followers did not cost. */
@@ -117,9 +122,15 @@ const admission = z
     max_upstream: count().default(0),
     max_queue: count().default(1000),
     max_wait: duration().default(30 * second),
+    scope: oneOf(['process', 'fleet']).default('process'),
   })
   .prefault({})
-  .transform((read) => ({ maxUpstream: read.max_upstream, maxQueue: read.max_queue, maxWaitMs: read.max_wait }));
+  .transform((read) => ({
+    maxUpstream: read.max_upstream,
+    maxQueue: read.max_queue,
+    maxWaitMs: read.max_wait,
+    scope: read.scope,
+  }));
 
 /** A list; a single value is a list of one. */
 const addresses: z.ZodType<readonly Address[]> = oneOrMore(z.array(address()).min(1).max(16));
@@ -146,6 +157,7 @@ const file = z.strictObject({
   limits,
   admission,
   max_promotions: count({ most: 1000 }).default(3),
+  redis: redis.default(null),
   drain: duration().default(1800 * second),
   log: z.strictObject({ level: oneOf(logLevels).default('info') }).prefault({}),
   prices: z
@@ -206,6 +218,7 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     limits: limitsOf(read.limits),
     admission: read.admission,
     maxPromotions: read.max_promotions,
+    redis: read.redis,
     drainMs: read.drain,
     logLevel: read.log.level,
     prices: read.prices,

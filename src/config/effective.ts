@@ -8,6 +8,7 @@ import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import { formatAddress } from './values/address.ts';
 import type { Config } from './definition.ts';
+import { renderRedis } from './fleet/redis.ts';
 import type { Tls } from './named-files/tls.ts';
 import { renderFailures } from './policy/failures.ts';
 import { renderKeyOptions } from './policy/key-options.ts';
@@ -35,8 +36,10 @@ export function renderEffective(config: Config): string {
       max_upstream: admission.maxUpstream,
       max_queue: admission.maxQueue,
       max_wait: formatDuration(admission.maxWaitMs),
+      scope: admission.scope,
     },
     max_promotions: config.maxPromotions,
+    redis: renderRedis(config.redis),
     drain: formatDuration(config.drainMs),
     log: { level: config.logLevel },
     prices: Object.fromEntries(config.prices),

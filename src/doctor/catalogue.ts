@@ -47,6 +47,7 @@ export const findingIds = [
   'processor_pending_limit',
   'drain_time',
   'envoy_too_old',
+  'envoy_vulnerable',
 ] as const;
 export type FindingId = (typeof findingIds)[number];
 
@@ -221,6 +222,10 @@ export const catalogue: Readonly<Record<FindingId, Entry>> = {
   envoy_too_old: error(
     'Envoy before 1.37 cannot stream an answer from deliver: nothing is shared.',
     'run Envoy 1.37 or newer',
+  ),
+  envoy_vulnerable: error(
+    'This version has published vulnerabilities that whoever reaches a listener can use.',
+    'run the newest patch release of your Envoy’s minor version',
   ),
 };
 

@@ -10,12 +10,12 @@ import { checkEgressFilters, checkNeighbours, isEgress } from './checks/neighbou
 import { readPolicies } from './checks/policies.ts';
 import { checkProcessorClusters } from './checks/processor-cluster.ts';
 import { checkEgressRoutes, checkRoutes } from './checks/routes.ts';
-import { checkServer } from './checks/server.ts';
 import { checkTenants } from './checks/tenants.ts';
 import type { Deployment } from './deployment.ts';
 import { expectationsOf, type Expectations } from './expectations.ts';
 import { found, type Finding } from './finding.ts';
 import { at, printEnvoyPath } from './node.ts';
+import { checkRunningEnvoy } from './running/running-envoy.ts';
 
 export interface Diagnosis {
   readonly config: Config;
@@ -40,7 +40,7 @@ export function diagnose({ config, deployment, serverInfo }: Diagnosis): Finding
       ...checkListener(manager, expected),
     ]),
     ...checkProcessorClusters(chains, deployment.clusters, expected),
-    ...(serverInfo === null ? [] : checkServer(serverInfo, expected)),
+    ...(serverInfo === null ? [] : checkRunningEnvoy(serverInfo, expected)),
   ];
   return errorsFirst(once(findings));
 }

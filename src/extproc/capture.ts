@@ -54,17 +54,18 @@ function leftAlone(flight: FlightId, message: Message<'responseHeaders'>): Step 
 
 /** The message's bytes may be a view into what the transport reuses: the flight gets a copy of its own. */
 export function capturedBytes(flight: FlightId, message: Message<'responseBody'>): Step {
-  const reply: Reply = { kind: 'continueResponseBody' };
-  const commands: ExchangeCommand[] = [{ kind: 'reply', reply }];
-  if (message.body.length > 0) commands.push({ kind: 'answerGrew', flight, bytes: Buffer.from(message.body) });
-  if (!message.endOfStream) return { phase: { phase: 'capturing', flight }, commands };
-  return led([...commands, { kind: 'answerEnded', flight, trailers: null }]);
+  const reply = { kind: 'continueResponseBody' } as const;
+  const grew: ExchangeCommand[] = [];
+  if (message.body.length > 0) grew.push({ kind: 'answerGrew', flight, bytes: Buffer.from(message.body) });
+  if (!message.endOfStream)
+    return { phase: { phase: 'capturing', flight }, commands: [{ kind: 'reply', reply }, ...grew] };
+  return led([...grew, { kind: 'answerEnded', flight, trailers: null }, { kind: 'replyToLast', reply }]);
 }
 
 export function capturedTrailers(flight: FlightId, message: Message<'responseTrailers'>): Step {
   return led([
-    { kind: 'reply', reply: { kind: 'continueResponseTrailers' } },
     { kind: 'answerEnded', flight, trailers: message.trailers },
+    { kind: 'replyToLast', reply: { kind: 'continueResponseTrailers' } },
   ]);
 }
 

@@ -4,6 +4,7 @@ import type { FlightId } from '../coalesce/flight/flight.ts';
 import type { Delivery } from '../coalesce/table/delivering.ts';
 import type { Step } from './exchange-phase.ts';
 import { callerHeaders } from './headers.ts';
+import { usageMetadata } from './usage-metadata.ts';
 import type { Reply } from './wire.ts';
 
 /** A comment of an event stream (HTML, section 9.2.6), with a blank line for readers that split at those. */
@@ -11,7 +12,9 @@ const COMMENT: Uint8Array = Buffer.from(': keep-alive\n\n');
 
 /** Sends one piece. After a piece that is not the last, the next is pulled. */
 export function deliver(at: { flight: FlightId }, piece: Exclude<Delivery, { kind: 'nothing' }>): Step {
-  const { reply, last } = encode(piece);
+  const { reply: said, last } = encode(piece);
+  const tokens = 'tokens' in piece ? piece.tokens : undefined;
+  const reply = { ...said, ...usageMetadata(tokens ?? null) };
   return last
     ? { phase: { phase: 'over', ending: 'followed' }, commands: [{ kind: 'reply', reply }, { kind: 'finish' }] }
     : { phase: { phase: 'streaming', flight: at.flight }, commands: [{ kind: 'reply', reply }, { kind: 'pull' }] };

@@ -82,6 +82,8 @@ export type ExchangeEvent =
 
 export type ExchangeCommand =
   | { readonly kind: 'reply'; readonly reply: Reply }
+  /** Reply to the last message of a captured answer: with what it cost, where that is known. */
+  | { readonly kind: 'replyToLast'; readonly reply: LastReply }
   /** Screen this head; answer with `screened`. */
   | { readonly kind: 'screen'; readonly head: RequestHead }
   /** Judge and decide; answer with `judged`. */
@@ -108,6 +110,8 @@ export type ExchangeCommand =
   | { readonly kind: 'finish' }
   /** End the gRPC stream with an error, so that Envoy resets the exchange. */
   | { readonly kind: 'break' };
+
+type LastReply = Extract<Reply, { kind: 'continueResponseBody' | 'continueResponseTrailers' }>;
 
 export interface Step {
   readonly phase: ExchangePhase;

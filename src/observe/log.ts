@@ -45,6 +45,9 @@ export interface ExchangeEnd {
   readonly status: number | null;
   /** Of the answer's body, as far as they passed here. */
   readonly bytes: number;
+  /** What the answer that it shared, or that others shared with it, cost: each caller's line has all of it. Null where it does not say. */
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
   readonly durationMs: number;
   /** Until the caller's first byte. */
   readonly waitedMs: number | null;
@@ -60,6 +63,9 @@ export interface FlightEnd {
   readonly ending: FlightEnding;
   readonly status: number | null;
   readonly bytes: number;
+  /** What the answer says it cost. */
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
   /** Callers beyond the first. */
   readonly followers: number;
   readonly promotions: number;
@@ -109,6 +115,9 @@ export interface Log {
   readonly streamMalformed: (filter: string, mistake: string) => void;
   readonly egressDown: (egress: string, error: unknown) => void;
   readonly egressUp: (egress: string) => void;
+  /** Flights are this process's own until `redisUp`. */
+  readonly redisDown: (cause: unknown) => void;
+  readonly redisUp: () => void;
   readonly overloaded: (loopDelayMs: number) => void;
   readonly internalError: (error: unknown) => void;
   readonly drainStarted: (flights: number, longestMs: number) => void;
@@ -183,6 +192,8 @@ function troubleLines(logger: Logger): Pick<Log, TroubleLine> {
     streamMalformed: (filter, mistake) => logger.warn({ event: 'stream_malformed', filter, mistake }),
     egressDown: (egress, error) => logger.error({ event: 'egress_down', egress, ...described(error) }),
     egressUp: (egress) => logger.info({ event: 'egress_up', egress }),
+    redisDown: (cause) => logger.warn({ event: 'redis_down', ...described(cause) }),
+    redisUp: () => logger.info({ event: 'redis_up' }),
     overloaded: (loopDelayMs) => logger.warn({ event: 'overloaded', loopDelayMs }),
     internalError: (error) => logger.error({ event: 'internal_error', ...described(error), stack: stackOf(error) }),
   };
@@ -207,6 +218,8 @@ function exchangeFields(end: ExchangeEnd): Record<string, unknown> {
     policy: end.policy,
     status: end.status,
     bytes: end.bytes,
+    prompt_tokens: end.promptTokens,
+    completion_tokens: end.completionTokens,
     durationMs: end.durationMs,
     waitedMs: end.waitedMs,
     ending: end.ending,
@@ -222,6 +235,8 @@ function flightFields(end: FlightEnd): Record<string, unknown> {
     ending: end.ending,
     status: end.status,
     bytes: end.bytes,
+    prompt_tokens: end.promptTokens,
+    completion_tokens: end.completionTokens,
     followers: end.followers,
     promotions: end.promotions,
     attempts: end.attempts,
@@ -259,7 +274,9 @@ function toStdout(): DestinationStream {
   const destination = pino.destination({
     dest: 1,
     sync: false,
-    minLength: 4096,
+    // Each write is a task of its own for the thread pool: few and large ones.
+    minLength: 32 * 1024,
+    maxWrite: 64 * 1024,
     maxLength: 8 * 2 ** 20,
     periodicFlush: 200,
   });

@@ -32,6 +32,10 @@ export type ShadowVerdict = (typeof shadowVerdicts)[number];
 export const reloadResults = ['applied', 'refused'] as const;
 export type ReloadResult = (typeof reloadResults)[number];
 
+/** What the fleet's table said to a claim: lead, follow, or nothing in time. */
+export const redisClaims = ['led', 'followed', 'alone'] as const;
+export type RedisClaim = (typeof redisClaims)[number];
+
 /** One Prometheus scrape. */
 export interface MetricsPage {
   readonly contentType: string;
@@ -67,6 +71,13 @@ export interface Metrics {
   /** From the join to the first byte. */
   readonly observeFollowerWait: (ms: number) => void;
   readonly observeDecision: (ms: number) => void;
+  /** A write that Redis refused: its writer's lease had gone. */
+  readonly countFencedWrite: () => void;
+  readonly countRedisClaim: (answer: RedisClaim) => void;
+  /** A claim's answer, also one that came too late to count. */
+  readonly observeRedisClaim: (ms: number) => void;
+  /** Whether Redis is asked; not shown before it is first told, so that without Redis there is nothing to see. */
+  readonly setRedisUp: (up: boolean) => void;
   readonly page: () => Promise<MetricsPage>;
 }
 
@@ -83,6 +94,7 @@ export function createMetrics(totals: () => Totals): Metrics {
   return {
     ...countersOf(registry),
     ...histogramsOf(registry),
+    setRedisUp: redisGauge(registry),
     page: async () => {
       setGauges(totals());
       return { contentType: registry.contentType, body: await registry.metrics() };
@@ -135,6 +147,12 @@ function countersOf(registry: Registry): Pick<Metrics, CounterName> {
       'coalesce_money_saved_total',
       'What the tokens saved cost by the configuration’s prices',
     ),
+    countFencedWrite: plain('coalesce_fenced_writes_total', 'Writes of a stale leader that Redis refused'),
+    countRedisClaim: labelled(
+      registry,
+      ['coalesce_redis_claims_total', 'Keys claimed in Redis', 'answer'],
+      redisClaims,
+    ),
   };
 }
 
@@ -170,6 +188,7 @@ function histogramsOf(registry: Registry): Pick<Metrics, HistogramName> {
   };
   const waiters = histogram('coalesce_waiters_per_hit', 'Followers per flight that had any', waiterBuckets);
   const wait = histogram('coalesce_follower_wait_seconds', 'From the join to the first byte', waitBuckets);
+  const claim = histogram('coalesce_redis_seconds', 'A claim in Redis, until its answer', decisionBuckets);
   const decision = histogram('coalesce_decision_seconds', 'The decision, without Envoy’s share', decisionBuckets);
   const latency = new Histogram({
     name: 'coalesce_leader_latency_seconds',
@@ -184,6 +203,15 @@ function histogramsOf(registry: Registry): Pick<Metrics, HistogramName> {
     observeLeaderLatency: (phase, ms) => latency.observe({ phase }, ms / 1000),
     observeFollowerWait: (ms) => wait.observe(ms / 1000),
     observeDecision: (ms) => decision.observe(ms / 1000),
+    observeRedisClaim: (ms) => claim.observe(ms / 1000),
+  };
+}
+
+function redisGauge(registry: Registry): (up: boolean) => void {
+  let gauge: Gauge | null = null;
+  return (up) => {
+    gauge ??= new Gauge({ name: 'coalesce_redis_up', help: 'Redis answers within its budget', registers: [registry] });
+    gauge.set(up ? 1 : 0);
   };
 }
 

@@ -15,7 +15,8 @@ import type { ExchangeCommand, ExchangeEvent, ExchangePhase, FilterName } from '
 import { isEnforced } from '../coalesce/request/rollout.ts';
 import { advance } from '../extproc/exchange.ts';
 import { ticketBinding } from '../extproc/ticket-binding.ts';
-import { encodeReply, type EnvoyMessage } from '../extproc/wire.ts';
+import { usageMetadata } from '../extproc/usage-metadata.ts';
+import { encodeReply, type EnvoyMessage, type Reply } from '../extproc/wire.ts';
 import { ExchangeRecord } from './exchange-record.ts';
 import type { Switchboard } from './switchboard.ts';
 
@@ -101,7 +102,9 @@ export class ExchangePump {
     const now = this.#board.now();
     switch (command.kind) {
       case 'reply':
-        return this.#write(command);
+        return this.#write(command.reply);
+      case 'replyToLast':
+        return this.#write({ ...command.reply, ...usageMetadata(this.#record.tokens) });
       case 'screen':
         return this.#screen(command.head);
       case 'judge':
@@ -116,9 +119,9 @@ export class ExchangePump {
         return table.answeredByEnvoy(command.flight, now);
       case 'answerGrew':
         this.#record.bytesPassed(command.bytes.length);
-        return table.answerGrew(command.flight, { ...command, now });
+        return this.#record.cost(table.answerGrew(command.flight, { ...command, now }));
       case 'answerEnded':
-        return table.answerEnded(command.flight, { ...command, now });
+        return this.#record.cost(table.answerEnded(command.flight, { ...command, now }));
       case 'specimenBegan':
         return table.specimenBegan(this.#id, command.head);
       case 'specimenGrew':
@@ -133,7 +136,7 @@ export class ExchangePump {
     }
   }
 
-  #write({ reply }: Extract<ExchangeCommand, { kind: 'reply' }>): void {
+  #write(reply: Reply): void {
     this.#record.replied(reply, this.#board.now());
     if (this.#closed) return;
     const bytes = encodeReply(reply);
@@ -231,6 +234,7 @@ export class ExchangePump {
       return;
     }
     const delivery = this.#board.table.pull(this.#id, this.#board.now());
+    if ('tokens' in delivery) this.#record.cost(delivery.tokens ?? null);
     this.receive({ kind: 'pulled', delivery });
   }
 

@@ -1,5 +1,6 @@
 /** What is remembered of an exchange for its one log line and its share of the metrics. Never a prompt, header or whole key. */
 
+import type { Tokens } from '../coalesce/answer/usage.ts';
 import type { CallerRole, ExchangeId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
 import { soleHeader, type RequestHead } from '../coalesce/request/head.ts';
@@ -8,7 +9,7 @@ import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcom
 import type { Would } from '../coalesce/shadow/shadow-table.ts';
 import type { Redemption } from '../coalesce/table/joining.ts';
 import type { ExchangeEnding, FilterName } from '../extproc/exchange-phase.ts';
-import type { Reply } from '../extproc/wire.ts';
+import type { Metadata, Reply } from '../extproc/wire.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 
@@ -20,7 +21,8 @@ export class ExchangeRecord {
   #tenant: Tenant | null = null;
   #bodyDiffers: boolean | null = null;
   #requestId: string | null = null;
-  #said: Readonly<Record<string, string>> = {};
+  #said: Metadata = {};
+  #tokens: Tokens | null = null;
   #role: CallerRole | null = null;
   #flight: string | null = null;
   #would: Would | null = null;
@@ -70,6 +72,15 @@ export class ExchangeRecord {
     this.#policy = redemption.policy;
   }
 
+  /** What the answer cost; null where that is not known yet, or never. */
+  cost(tokens: Tokens | null): void {
+    this.#tokens ??= tokens;
+  }
+
+  get tokens(): Tokens | null {
+    return this.#tokens;
+  }
+
   bytesPassed(count: number): void {
     this.#bytes += count;
   }
@@ -116,7 +127,7 @@ export class ExchangeRecord {
       outcome,
       reason: bypassed ?? wordOf(shedReasons, reason),
       role: this.#role ?? (outcome === 'bypass' || outcome === 'shed' ? null : outcome),
-      flight: this.#flight ?? this.#said['flight'] ?? null,
+      flight: this.#flight ?? textOf(this.#said['flight']),
       would: this.#would?.role ?? null,
       wouldFlight: this.#would?.flight ?? null,
       key8: this.#key8,
@@ -125,6 +136,8 @@ export class ExchangeRecord {
       policy: this.#policy,
       status: this.#status,
       bytes: this.#bytes,
+      promptTokens: this.#tokens?.prompt ?? null,
+      completionTokens: this.#tokens?.completion ?? null,
       durationMs: end.now - this.#openedAt,
       waitedMs: this.#firstByteAt === null ? null : this.#firstByteAt - this.#openedAt,
       ending: end.ending,
@@ -132,6 +145,10 @@ export class ExchangeRecord {
   }
 }
 
-function wordOf<Word extends string>(words: readonly Word[], text: string | undefined): Word | null {
+function wordOf<Word extends string>(words: readonly Word[], text: string | number | undefined): Word | null {
   return words.find((word) => word === text) ?? null;
+}
+
+function textOf(value: string | number | undefined): string | null {
+  return typeof value === 'string' ? value : null;
 }

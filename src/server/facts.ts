@@ -66,6 +66,8 @@ function flightEnded(report: FlightReport, sinks: { metrics: Metrics; log: Log }
     ending: report.ending,
     status: report.status === null ? null : Number(report.status),
     bytes: report.bytes,
+    promptTokens: report.tokens?.prompt ?? null,
+    completionTokens: report.tokens?.completion ?? null,
     followers: report.followers,
     promotions: report.promotions,
     attempts: report.attempts,

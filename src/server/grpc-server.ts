@@ -14,6 +14,7 @@ import type { FilterName } from '../extproc/exchange-phase.ts';
 import { removeStaleSocket } from '../observe/stale-socket.ts';
 import { Certificates, credentialsFor, fleetOf } from './tls/credentials.ts';
 import { ExchangePump, type PolicyChooser, type ProcessStream } from './exchange-pump.ts';
+import { frameWriter } from './frame-writer.ts';
 import { healthHandlers, type HealthState } from './health.ts';
 import { externalProcessorService, healthService } from './service-definition.ts';
 import type { Switchboard } from './switchboard.ts';
@@ -47,6 +48,7 @@ export async function startGrpcServer(options: {
   bypassAll: () => BypassReason | null;
 }): Promise<GrpcServer> {
   const { board } = options;
+  const service = externalProcessorService();
   const server = new Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': -1,
@@ -56,11 +58,12 @@ export async function startGrpcServer(options: {
     'grpc.keepalive_timeout_ms': 10_000,
     // Node ends an HTTP/2 session that holds more than 10 MB; many streams on one connection are what Envoy opens.
     'grpc-node.max_session_memory': Number.MAX_SAFE_INTEGER,
+    interceptors: [frameWriter(service.Process.path)],
   });
   const { tls } = board.config;
   const certificates = tls === null ? null : new Certificates(tls);
   const chooserFor = inForce(board, policyChooser);
-  server.addService(externalProcessorService(), {
+  server.addService(service, {
     Process: (stream: ProcessStream) => {
       const choosePolicy = chooserFor()(stream.metadata);
       const { bypassAll } = options;

@@ -13,7 +13,7 @@ import type {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
-import { decodeMessage, type EnvoyMessage } from '../extproc/wire.ts';
+import { decodeMessage, messageIn, type EnvoyMessage } from '../extproc/wire.ts';
 
 /** What a server gives for `envoy.service.ext_proc.v3.ExternalProcessor`: it reads messages and writes encoded replies. */
 export type ExternalProcessorHandlers = {
@@ -46,7 +46,7 @@ export function externalProcessorService(): ServiceDefinition<ExternalProcessorH
     Process: {
       ...method('Process'),
       requestDeserialize: (bytes: Buffer): EnvoyMessage => decodeMessage(bytes),
-      responseSerialize: (encoded: Buffer): Buffer => encoded,
+      responseSerialize: (frame: Buffer): Buffer => messageIn(frame),
     },
   };
 }

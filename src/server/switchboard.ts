@@ -13,10 +13,12 @@ import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
 import type { Config } from '../config/definition.ts';
 import { answerHeadOf } from '../extproc/headers.ts';
 import type { ExchangeEvent } from '../extproc/exchange-phase.ts';
+import { joinBody } from '../extproc/wire.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createEgress, type Egress } from '../upstream/call.ts';
 import { countFact } from './facts.ts';
+import { randomHexSource } from './random-hex.ts';
 
 /** An exchange as the switchboard reaches it. */
 export interface Reachable {
@@ -45,13 +47,15 @@ export class Switchboard {
     this.log = options.log;
     this.#secret = config.secret ?? randomBytes(32);
     this.#profiles = profilesOf(config);
+    const randomHex = randomHexSource();
     this.table = new FlightTable({
       leg: config.egress === null ? 'attached' : 'detached',
       names: {
-        flight: () => randomBytes(8).toString('hex') as FlightId,
-        ticket: () => `t${randomBytes(32).toString('hex')}` as Ticket,
+        flight: () => randomHex(8) as FlightId,
+        ticket: () => `t${randomHex(32)}` as Ticket,
       },
       random: () => this.chance(),
+      join: joinBody,
       limits: tableLimits(config),
     });
     this.#egress = config.egress === null ? null : this.#openEgress(config.egress);

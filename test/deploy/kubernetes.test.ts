@@ -2,15 +2,11 @@
  * The kustomize overlays: they render, every object is of its schema, what one object names in another is there, and they
  * begin in shadow mode. The Envoy configuration in them is the shipped one, and a real Envoy accepts it.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type EnvoyConfig, shippedEnvoyConfig } from '../../harness/stack.ts';
-import { readConfigFile } from '../../src/config/read.ts';
-import type { Config } from '../../src/config/definition.ts';
 import { repositoryRoot } from '../../harness/root.ts';
-import { CertificateFolder } from '../support/certificates.ts';
 import {
   type KubernetesObject,
   objectsOf,
@@ -19,45 +15,18 @@ import {
   validateEnvoy,
   withoutPlaces,
 } from '../support/deployed.ts';
+import { configFile, containersOf, podsOf, processorConfig } from '../support/kubernetes-pods.ts';
 import { fieldMistakes, valueMistake } from '../support/kubernetes-schemas.ts';
+import { podCertificates } from '../support/pod-certificates.ts';
 
-type Container = {
-  name: string;
-  image: string;
-  ports?: Array<{ name: string }>;
-  securityContext: Record<string, unknown>;
-  volumeMounts: Array<{ name: string }>;
-  restartPolicy?: string;
-  [probe: `${string}Probe`]: { httpGet: { port: string } } | undefined;
-};
-type Pod = {
-  metadata: { labels: Record<string, string> };
-  spec: {
-    terminationGracePeriodSeconds: number;
-    securityContext: Record<string, unknown>;
-    initContainers?: Container[];
-    containers: Container[];
-    volumes: Array<{ name: string; configMap?: { name: string }; secret?: { secretName: string } }>;
-  };
-};
-
-const folder = new CertificateFolder();
-afterAll(() => folder.remove());
-const authority = folder.authority('authority');
-const issued = authority.issue('coalescer');
-/** What the Secret of the overlay would hold, by where the pod has it. */
-const certificates: Readonly<Record<string, string>> = {
-  '/etc/coalescer-tls/tls.crt': issued.cert,
-  '/etc/coalescer-tls/tls.key': issued.key,
-  '/etc/coalescer-tls/ca.crt': authority.cert,
-};
+const certificates = podCertificates();
 
 describe.each([
   { overlay: 'sidecar', leg: 'detached' },
   { overlay: 'shared', leg: 'attached' },
 ] as const)('the overlay $overlay', ({ overlay, leg }) => {
   const objects = renderOverlay(overlay);
-  const pods = objects.filter(({ kind }) => kind === 'Deployment').map(podOf);
+  const pods = podsOf(objects);
 
   test.each(objects.map((object) => [object.kind, object.metadata.name, object] as const))(
     '%s %s has only values of its schema',
@@ -67,7 +36,7 @@ describe.each([
   test('no object has a field that its schema does not know', () => expect(fieldMistakes(objects)).toBe(''));
 
   test('the processor’s configuration is accepted and begins in shadow mode', () => {
-    const config = processorConfig(objects);
+    const config = processorConfig(objects, certificates);
     expect(config.policy.mode).toBe('shadow');
     expect(config.egress === null ? 'attached' : 'detached').toBe(leg);
     expect(config.admin).toMatchObject({ host: '127.0.0.1' });
@@ -84,7 +53,7 @@ describe.each([
   test('Envoy finds the processor where it listens', () => {
     const { static_resources } = parse(configFile(objects, 'envoy', 'envoy.yaml')) as EnvoyConfig;
     const cluster = static_resources.clusters.find(({ name }) => name === 'coalescer');
-    const [listen] = processorConfig(objects).listen;
+    const [listen] = processorConfig(objects, certificates).listen;
     const address = cluster?.load_assignment.endpoints[0]?.lb_endpoints[0]?.endpoint.address;
     if (overlay === 'sidecar') expect(address).toEqual({ pipe: { path: listen?.kind === 'unix' ? listen.path : '' } });
     else {
@@ -133,21 +102,19 @@ describe.each([
   });
 
   test('a pod is given longer than its processor drains', () => {
-    const drainSeconds = processorConfig(objects).drainMs / 1000;
+    const drainSeconds = processorConfig(objects, certificates).drainMs / 1000;
     for (const { spec } of pods) expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(drainSeconds);
   });
 });
 
 test('the shared processor is reached by mTLS alone, with Secrets that cert-manager’s file makes', () => {
   const objects = renderOverlay('shared');
-  expect(processorConfig(objects).tls?.files).toEqual({
+  expect(processorConfig(objects, certificates).tls?.files).toEqual({
     cert: '/etc/coalescer-tls/tls.crt',
     key: '/etc/coalescer-tls/tls.key',
     clientCa: '/etc/coalescer-tls/ca.crt',
   });
-  const secrets = objects
-    .filter(({ kind }) => kind === 'Deployment')
-    .flatMap((deployment) => podOf(deployment).spec.volumes.flatMap(({ secret }) => secret?.secretName ?? []));
+  const secrets = podsOf(objects).flatMap(({ spec }) => spec.volumes.flatMap(({ secret }) => secret?.secretName ?? []));
   const wanted = objectsOf(readShipped('deploy/kubernetes/cert-manager/certificates.yaml'))
     .filter(({ kind }) => kind === 'Certificate')
     .map(({ spec }) => spec as { secretName: string; dnsNames?: string[]; isCA?: boolean });
@@ -158,9 +125,7 @@ test('the shared processor is reached by mTLS alone, with Secrets that cert-mana
 });
 
 test('the sidecar is a native one without a say in the pod’s readiness', () => {
-  const [pod] = renderOverlay('sidecar')
-    .filter(({ kind }) => kind === 'Deployment')
-    .map(podOf);
+  const [pod] = podsOf(renderOverlay('sidecar'));
   const [sidecar] = pod?.spec.initContainers ?? [];
   expect(sidecar).toMatchObject({ name: 'coalescer', restartPolicy: 'Always' });
   expect(sidecar?.['readinessProbe']).toBeUndefined();
@@ -173,8 +138,8 @@ test('the shared processor is open to labelled pods alone, and the gateway has t
   expect(policy).toMatchObject({
     spec: { egress: [], ingress: [{ from: [{ podSelector: { matchLabels: label } }], ports: [{ port: 'grpc' }] }, {}] },
   });
-  const gateway = objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'llm-gateway');
-  expect(gateway === undefined ? {} : podOf(gateway).metadata.labels).toMatchObject(label);
+  const gateway = podsOf(objects).find(({ deployment }) => deployment === 'llm-gateway');
+  expect(gateway?.metadata.labels).toMatchObject(label);
 });
 
 test('a field that no schema knows is found', () => {
@@ -184,31 +149,6 @@ test('a field that no schema knows is found', () => {
     'selectr',
   );
 });
-
-function podOf(deployment: KubernetesObject): Pod {
-  return (deployment['spec'] as { template: Pod }).template;
-}
-
-function containersOf(spec: Pod['spec']): Container[] {
-  return [...(spec.initContainers ?? []), ...spec.containers];
-}
-
-/** A file of the ConfigMap whose name begins so; kustomize adds a digest. */
-function configFile(objects: readonly KubernetesObject[], name: string, file: string): string {
-  const pattern = new RegExp(`^${name}-[a-z0-9]{10}$`);
-  const map = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && pattern.test(metadata.name));
-  return (map?.['data'] as Record<string, string> | undefined)?.[file] ?? '';
-}
-
-function processorConfig(objects: readonly KubernetesObject[]): Config {
-  const read = readConfigFile('coalescer.yaml', (path) => {
-    const certificate = certificates[path];
-    if (certificate !== undefined) return readFileSync(certificate);
-    return configFile(objects, 'coalescer', path);
-  });
-  if (read.kind === 'mistakes') throw new Error(JSON.stringify(read.mistakes));
-  return read.config;
-}
 
 type Selector = {
   matchLabels?: Record<string, string>;

@@ -59,7 +59,7 @@ async function otherEnvoy(secure: (config: EnvoyConfig) => void): Promise<EnvoyP
   replacePorts(config, { llm: shared.stack.mock.port, coalescer: shared.stack.processorPort });
   secure(config);
   const own = await mkdtemp(join(tmpdir(), 'envoy-coalescer-other-'));
-  const envoy = await startEnvoy(config, { folder: own, version: undefined, concurrency: 1 });
+  const envoy = await startEnvoy(config, { folder: own, version: undefined, concurrency: 1, args: [] });
   const end = async (): Promise<void> => {
     await envoy.end();
     await rm(own, { recursive: true, force: true });

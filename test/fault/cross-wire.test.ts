@@ -5,18 +5,14 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { begin } from '../../harness/http-client.ts';
-import { readShipped } from '../support/deployed.ts';
+import { documents, fencedCommands } from '../support/documents.ts';
 import { allDone, expectWhole, SharedStack } from '../support/shared-stack.ts';
 import { legs } from './callers.ts';
 
 const execute = promisify(execFile);
-const [stopCommand = '', findFlight = '', findCallers = ''] = commandsOf('docs/operations.md');
-
-/** The commands that the text says are run here. */
-function commandsOf(file: string): string[] {
-  const lines = readShipped(file).matchAll(/^\$ (.+?) {5}# run by test\/fault\/cross-wire\.test\.ts$/gm);
-  return [...lines].map(([, command = '']) => command);
-}
+const [stopCommand = '', findFlight = '', findCallers = ''] = documents()
+  .flatMap(fencedCommands)
+  .flatMap(({ text, comment }) => (comment === 'run by test/fault/cross-wire.test.ts' ? [text] : []));
 
 type Line = Readonly<Record<string, unknown>>;
 

@@ -138,7 +138,10 @@ function oldestFirst(board: Board): void {
 
 function chunks(table: Table, change: (grew: () => void) => void): void {
   const grew = table.answerGrew.bind(table);
-  table.answerGrew = (flight, came) => change(() => grew(flight, came));
+  table.answerGrew = (flight, came) => {
+    change(() => grew(flight, came));
+    return null;
+  };
 }
 
 function everyOther(): (grew: () => void) => void {

@@ -50,7 +50,8 @@ export function renderOverlay(name: string): KubernetesObject[] {
   return objectsOf(execFileSync(command, [...args, folder], { encoding: 'utf8' }));
 }
 
-function kustomize(): readonly [command: string, ...args: string[]] {
+/** The command that renders a folder, as the words before it. Throws where there is none. */
+export function kustomize(): readonly [command: string, ...args: string[]] {
   const onPath = (program: string): boolean =>
     (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
   if (onPath('kustomize')) return ['kustomize', 'build'];

@@ -227,6 +227,14 @@ const neighbours: readonly DoctorCase[] = [
     },
   },
   {
+    ...inserted('per_user_limit_behind', 2, httpFilter('ratelimit', { stage: 1 })),
+    what: 'a limit of its stage counts users',
+    change: (config) => {
+      config.insert(chain, 2, httpFilter('ratelimit', { stage: 1 }));
+      config.set([...route, 'route', 'rate_limits'], [{ stage: 1, actions: [{ remote_address: {} }] }]);
+    },
+  },
+  {
     id: 'second_full_duplex',
     what: 'two more ext_proc filters in FULL_DUPLEX_STREAMED',
     change: (config) => {
@@ -337,7 +345,7 @@ const processorCluster: readonly DoctorCase[] = [
   lacking('processor_pending_limit', [...threshold, 'max_pending_requests']),
 ];
 
-/** All cases that a file can have; `drain_time` and `envoy_too_old` need a running Envoy. */
+/** All cases that a file can have; `drain_time`, `envoy_too_old` and `envoy_vulnerable` need a running Envoy. */
 export const doctorCases: readonly DoctorCase[] = [
   ...presence,
   ...filters,

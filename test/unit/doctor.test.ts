@@ -120,7 +120,7 @@ describe('doctor finds', () => {
   );
 
   it('each thing on its list in a case of its own', () => {
-    const live = ['drain_time', 'envoy_too_old'];
+    const live = ['drain_time', 'envoy_too_old', 'envoy_vulnerable'];
     expect(new Set([...doctorCases.map(({ id }) => id), ...live, 'processor_tls'])).toEqual(new Set(findingIds));
   });
 
@@ -185,6 +185,12 @@ describe('what is right has nothing found:', () => {
         [...route, 'route', 'rate_limits'],
         [{ actions: [upstream, { request_headers: { header_name: 'x-model' } }] }],
       );
+    },
+    'limits on users in front and on the upstream behind, by stages': (config) => {
+      config.insert([...ingress, 'http_filters'], 2, httpFilter('ratelimit', { stage: 1 }));
+      config.insert([...ingress, 'http_filters'], 0, httpFilter('ratelimit'));
+      const upstream = { stage: 1, actions: [{ generic_key: { descriptor_value: 'llm' } }] };
+      config.set([...route, 'route', 'rate_limits'], [{ actions: [{ remote_address: {} }] }, upstream]);
     },
     'one neighbour in FULL_DUPLEX_STREAMED': (config) => {
       const mode = { processing_mode: { request_body_mode: 'FULL_DUPLEX_STREAMED' } };
@@ -305,13 +311,44 @@ describe('a running Envoy', () => {
     return { version: `hash/${version}/Clean/RELEASE/BoringSSL`, command_line_options: { drain_time: drain } };
   };
   it.each([
-    [info('1.37.0', '1800s'), []],
+    [info('1.37.7', '1800s'), []],
+    [info('1.38.5', '1800s'), []],
+    [info('1.39.2', '1800s'), []],
+    [info('1.40.0', '1800s'), []],
+    [info('1.37.0', '1800s'), ['envoy_vulnerable server_info.version']],
+    [info('1.38.4', '1800s'), ['envoy_vulnerable server_info.version']],
+    [info('1.39.1', '1800s'), ['envoy_vulnerable server_info.version']],
+    [info('1.39.1-contrib', '1800s'), ['envoy_vulnerable server_info.version']],
+    [info('1.39.1-dev', '1800s'), []],
+    [info('1.36.5-dev', '1800s'), ['envoy_too_old server_info.version']],
     [info('2.0.0', '3600s'), []],
     [info('1.36.4', '1800s'), ['envoy_too_old server_info.version']],
     [info('1.40.0', '600s'), ['drain_time server_info.command_line_options.drain_time']],
-    [{ version: 'hash/1.38.3/x' }, ['drain_time server_info.command_line_options.drain_time']],
+    [{ version: 'hash/1.39.3/x' }, ['drain_time server_info.command_line_options.drain_time']],
+    [{ version: 'unknown', command_line_options: { drain_time: '1800s' } }, []],
   ])('that says %j', (serverInfo, expected) => {
     expect(found(parse(shipped('envoy.yaml')), { serverInfo })).toEqual(expected);
+  });
+});
+
+describe('the vulnerabilities of a version', () => {
+  const fixFor = (version: string): string => {
+    const serverInfo = { version: `hash/${version}/Clean`, command_line_options: { drain_time: '1800s' } };
+    const deployment = readDeployment(parse(shipped('envoy.yaml')));
+    if (deployment === null) throw new Error('no configuration');
+    return diagnose({ config: processor(''), deployment, serverInfo })[0]?.fix ?? '';
+  };
+
+  it('are named, with the first patch that has none of them', () => {
+    expect(fixFor('1.37.0')).toMatch(/^run Envoy 1\.37\.7 or newer \(CVE-2026-26311: .*CVE-2026-35189: /);
+    expect(fixFor('1.38.3')).toMatch(/^run Envoy 1\.38\.5 or newer \(CVE-2026-73513: .*CVE-2026-35189: /);
+  });
+
+  it('are no longer named once their own patch is in', () => {
+    expect(fixFor('1.37.2')).not.toContain('CVE-2026-26311');
+    expect(fixFor('1.37.2')).toContain('CVE-2026-47774');
+    expect(fixFor('1.37.3')).not.toContain('CVE-2026-47774');
+    expect(fixFor('1.38.4')).not.toContain('CVE-2026-73513');
   });
 });
 
@@ -333,5 +370,5 @@ describe('what is no Envoy configuration', () => {
     };
     const root = { static_resources: at(parse(shipped('envoy.yaml')), ['static_resources']) };
     expect(() => mangle(root.static_resources as Place)).not.toThrow();
-  });
+  }, 120_000);
 });

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
+import type { Tokens } from '../../src/coalesce/answer/usage.ts';
 import type { ExchangeCommand, ExchangeEvent, ExchangePhase, Judgement } from '../../src/extproc/exchange-phase.ts';
 import { advance } from '../../src/extproc/exchange.ts';
 import type { EnvoyMessage } from '../../src/extproc/wire.ts';
@@ -233,7 +234,7 @@ describe('an answer that is compared', () => {
 });
 
 describe('the capture of a leader', () => {
-  test('each message is answered before its content is told, and the end ends the stream', () => {
+  test('each message is answered before its content is told, but the last after it: the reply says what it cost', () => {
     const { phase, commands } = run(
       { phase: 'leading', flight },
       received(responseHeaders()),
@@ -241,13 +242,13 @@ describe('the capture of a leader', () => {
       received({ kind: 'responseBody', body: Buffer.alloc(0), endOfStream: true }),
     );
     expect(phase).toEqual({ phase: 'over', ending: 'led' });
-    expect(commands.map((command) => (command.kind === 'reply' ? command.reply.kind : command.kind))).toEqual([
+    expect(commands.map((command) => ('reply' in command ? command.reply.kind : command.kind))).toEqual([
       'continueResponseHeaders',
       'answerBegan',
       'continueResponseBody',
       'answerGrew',
-      'continueResponseBody',
       'answerEnded',
+      'continueResponseBody',
       'finish',
     ]);
   });
@@ -339,6 +340,16 @@ describe('deliver', () => {
     const { phase, commands } = run({ phase: 'streaming', flight }, piece('a', false), nothing, piece('b', true));
     expect(phase).toEqual({ phase: 'over', ending: 'followed' });
     expect(commands.map(({ kind }) => kind)).toEqual(['reply', 'pull', 'reply', 'finish']);
+  });
+
+  test('the last piece carries what the answer cost, of which only that is said which is known', () => {
+    const told = (tokens: Tokens): unknown => {
+      const delivery = { kind: 'end', tokens } as const;
+      return run({ phase: 'streaming', flight }, { kind: 'pulled', delivery }).commands[0];
+    };
+    const metadata = { prompt_tokens: 9 };
+    expect(told({ prompt: 9, completion: null })).toMatchObject({ kind: 'reply', reply: { metadata } });
+    expect(told({ prompt: 9, completion: 0 })).toMatchObject({ reply: { metadata: { completion_tokens: 0 } } });
   });
 
   test('promoted, it goes upstream with its answer’s head asked for', () => {

@@ -20,6 +20,8 @@ const exchange: ExchangeEnd = {
   bodyDiffers: true,
   policy: 'default',
   status: 200,
+  promptTokens: 12,
+  completionTokens: 3,
   bytes: 10,
   durationMs: 5,
   waitedMs: 2,
@@ -32,6 +34,8 @@ const flight: FlightEnd = {
   leg: 'attached',
   ending: 'landed',
   status: 200,
+  promptTokens: 12,
+  completionTokens: null,
   bytes: 10,
   followers: 3,
   promotions: 0,
@@ -53,6 +57,17 @@ describe('the log', () => {
     expect(line).toMatchObject({ level: 'info', event: 'exchange_ended', outcome: 'follower', ending: 'whole' });
     expect(line?.['requestId']).toBe('r'.repeat(64));
     expect(line?.['time']).toMatch(/^\d{4}-\d\d-\d\dT/);
+  });
+
+  it('says what an answer cost under the names that the dynamic metadata has', () => {
+    const lines = logged('info', (log) => {
+      log.exchangeEnded(exchange);
+      log.flightEnded(flight);
+    });
+    expect(lines).toMatchObject([
+      { prompt_tokens: 12, completion_tokens: 3 },
+      { prompt_tokens: 12, completion_tokens: null },
+    ]);
   });
 
   it('never holds a whole key, whatever it is given', () => {

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { cancellationRoles, flightEndings } from '../../src/coalesce/flight/endings.ts';
 import { bypassReasons, outcomes, shedReasons } from '../../src/coalesce/request/outcomes.ts';
-import { createMetrics, lateJoinReasons, reloadResults, shadowVerdicts } from '../../src/observe/metrics.ts';
+import {
+  createMetrics,
+  lateJoinReasons,
+  redisClaims,
+  reloadResults,
+  shadowVerdicts,
+} from '../../src/observe/metrics.ts';
 import type { Metrics, Totals } from '../../src/observe/metrics.ts';
 
 const nothing: Totals = { flights: 0, waiters: 0, replayBytes: 0, queue: 0, streams: 0, oldestFlightMs: 0 };
@@ -37,6 +43,9 @@ describe('metrics', () => {
       'coalesce_tokens_saved_total{kind="prompt"}',
       'coalesce_tokens_saved_total{kind="completion"}',
       'coalesce_leader_lost_total',
+      'coalesce_fenced_writes_total',
+      ...redisClaims.map((word) => `coalesce_redis_claims_total{answer="${word}"}`),
+      'coalesce_redis_seconds_count',
       'coalesce_flights',
       'coalesce_waiters',
       'coalesce_replay_bytes',
@@ -53,6 +62,15 @@ describe('metrics', () => {
     );
   });
 
+  it('say whether Redis serves only where there is one', async () => {
+    const metrics = createMetrics(() => nothing);
+    expect((await scrape(metrics)).has('coalesce_redis_up')).toBe(false);
+    metrics.setRedisUp(true);
+    expect((await scrape(metrics)).get('coalesce_redis_up')).toBe(1);
+    metrics.setRedisUp(false);
+    expect((await scrape(metrics)).get('coalesce_redis_up')).toBe(0);
+  });
+
   it('count each thing under its own name', async () => {
     const metrics = createMetrics(() => nothing);
     metrics.countDecision('follower');
@@ -67,6 +85,8 @@ describe('metrics', () => {
     metrics.countPromotion();
     metrics.countLeaderLost();
     metrics.countCancellation('queued');
+    metrics.countFencedWrite();
+    metrics.countRedisClaim('alone');
     metrics.countShed('max_wait');
     metrics.countShadow('would_hit');
     metrics.countTokensSaved({ prompt: 7, completion: 3 });
@@ -88,6 +108,8 @@ describe('metrics', () => {
       'coalesce_shadow_total{verdict="would_hit"}': 1,
       'coalesce_tokens_saved_total{kind="prompt"}': 7,
       'coalesce_tokens_saved_total{kind="completion"}': 3,
+      coalesce_fenced_writes_total: 1,
+      'coalesce_redis_claims_total{answer="alone"}': 1,
     });
   });
 
@@ -96,11 +118,13 @@ describe('metrics', () => {
     metrics.observeLeaderLatency('total', 1500);
     metrics.observeFollowerWait(20);
     metrics.observeDecision(0.2);
+    metrics.observeRedisClaim(3);
     metrics.observeWaitersPerHit(24);
     const samples = await scrape(metrics);
     expect(samples.get('coalesce_leader_latency_seconds_sum{phase="total"}')).toBe(1.5);
     expect(samples.get('coalesce_follower_wait_seconds_sum')).toBe(0.02);
     expect(samples.get('coalesce_decision_seconds_sum')).toBe(0.0002);
+    expect(samples.get('coalesce_redis_seconds_sum')).toBe(0.003);
     expect(samples.get('coalesce_decision_seconds_bucket{le="0.00025"}')).toBe(1);
     expect(samples.get('coalesce_waiters_per_hit_sum')).toBe(24);
   });

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { encodeReply, type ModeOverride, type Reply } from '../../src/extproc/wire.ts';
+import { encodeReply, joinBody, messageIn, type ModeOverride, type Reply } from '../../src/extproc/wire.ts';
 import { headerMap, protoCodec, structValue } from '../support/proto-codec.ts';
 
 const codec = protoCodec();
@@ -63,6 +63,16 @@ describe('what the processor says', () => {
       expect(metadataOf({ kind, metadata: {} })).toEqual({ coalesce: {} });
     },
   );
+
+  const cost = { prompt_tokens: 12, completion_tokens: 2 ** 40 + 1 };
+  test.each<Reply>([
+    { kind: 'continueResponseBody', metadata: cost },
+    { kind: 'continueResponseTrailers', metadata: cost },
+    { kind: 'streamBody', bytes: Buffer.from('last'), endOfStream: true, metadata: cost },
+    { kind: 'streamTrailers', trailers: [], metadata: cost },
+  ])('what an answer cost goes with the last reply as numbers: $kind', (reply) => {
+    expect(metadataOf(reply)).toEqual({ coalesce: cost });
+  });
 
   const SKIP_RESPONSE = { response_header_mode: 'SKIP', response_body_mode: 'NONE', response_trailer_mode: 'SKIP' };
   const CAPTURE = { response_header_mode: 'SEND', response_body_mode: 'STREAMED', response_trailer_mode: 'SEND' };
@@ -156,6 +166,35 @@ describe('what the processor says', () => {
     expect(encodeReply({ kind: 'streamBody', bytes, endOfStream: true })).not.toEqual(first);
     const same = Buffer.from('chunk');
     expect(encodeReply({ kind: 'streamBody', bytes: same, endOfStream: true })).not.toBe(first);
+    const last = (tokens: number): Reply => {
+      return { kind: 'streamBody', bytes, endOfStream: true, metadata: { prompt_tokens: tokens } };
+    };
+    const encoded = encodeReply(last(1));
+    expect(encodeReply(last(1))).toBe(encoded);
+    expect(metadataOf(last(2))).toEqual({ coalesce: { prompt_tokens: 2 } });
+  });
+
+  test('chunks that were joined are encoded once, in the bytes that hold them', () => {
+    const bytes = joinBody([Buffer.from('one'), Buffer.from(''), Buffer.from('two')]);
+    expect(Buffer.from(bytes).toString()).toBe('onetwo');
+    const frame = encodeReply({ kind: 'streamBody', bytes, endOfStream: false });
+    encodeReply({ kind: 'streamBody', bytes: Buffer.from('another'), endOfStream: false });
+    expect(encodeReply({ kind: 'streamBody', bytes, endOfStream: false })).toBe(frame);
+    expect(bytes.buffer).toBe(frame.buffer);
+    expect(streamedBody({ kind: 'streamBody', bytes, endOfStream: false })).toEqual({ body: Buffer.from('onetwo') });
+    expect(streamedBody({ kind: 'streamBody', bytes, endOfStream: true })).toEqual({
+      body: Buffer.from('onetwo'),
+      end_of_stream: true,
+    });
+  });
+
+  test('each reply comes in its gRPC frame: uncompressed, its length in four bytes', () => {
+    for (const size of [0, 300, 70_000]) {
+      const frame = encodeReply({ kind: 'streamBody', bytes: Buffer.alloc(size), endOfStream: true });
+      expect([frame.readUInt8(0), frame.readUInt32BE(1)]).toEqual([0, frame.length - 5]);
+    }
+    const fixed = encodeReply({ kind: 'continueResponseBody' });
+    expect([fixed.readUInt8(0), fixed.readUInt32BE(1)]).toEqual([0, fixed.length - 5]);
   });
 
   test('streamed trailers are a header map', () => {
@@ -185,7 +224,7 @@ describe('what the processor says', () => {
 
 /** What proto-loader reads in a reply. */
 function said(reply: Reply): object {
-  return codec.decodeResponse(encodeReply(reply));
+  return codec.decodeResponse(messageIn(encodeReply(reply)));
 }
 
 function streamedBody(reply: Reply): { body: Buffer } {

@@ -19,13 +19,29 @@ export function isEventStream(contentType: string): boolean {
   return /^\s*text\/event-stream/i.test(contentType);
 }
 
-/** The `data` of each event (WHATWG HTML, section 9.2.6). The last event may lack its blank line. */
+/** The JSON texts of those events of a stream that name this member, the last first, each parsed when it is asked for. */
+export function* eventsNaming(member: string, body: Uint8Array): Generator<unknown> {
+  const name = JSON.stringify(member);
+  for (const event of eventsOf(new TextDecoder().decode(body)).toReversed()) {
+    if (event.includes(name)) yield parsed(dataOf(event).join('\n'));
+  }
+}
+
+/** WHATWG HTML, section 9.2.6. The last event may lack its blank line. */
+function eventsOf(text: string): string[] {
+  return text.split(/\r\n\r\n|\n\n|\r\r/);
+}
+
 function eventData(text: string): string[] {
-  return text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((event) => {
-    const lines = event.split(/\r\n|\n|\r/).flatMap((line) => {
-      return line.startsWith('data:') ? [line.slice(line.startsWith('data: ') ? 6 : 5)] : [];
-    });
+  return eventsOf(text).flatMap((event) => {
+    const lines = dataOf(event);
     return lines.length === 0 ? [] : [lines.join('\n')];
+  });
+}
+
+function dataOf(event: string): string[] {
+  return event.split(/\r\n|\n|\r/).flatMap((line) => {
+    return line.startsWith('data:') ? [line.slice(line.startsWith('data: ') ? 6 : 5)] : [];
   });
 }
 

@@ -2,7 +2,7 @@
 
 import type { JsonPath, TokenPlaces, Usage } from '../profiles/profile.ts';
 import { soleHeader, type HeaderList } from '../request/head.ts';
-import { isEventStream, jsonValues, memberOf } from './json-values.ts';
+import { eventsNaming, isEventStream, jsonValues, memberOf } from './json-values.ts';
 
 /** Null: the answer does not say. */
 export interface Tokens {
@@ -19,8 +19,11 @@ export function tokensOf(answer: { headers: HeaderList; contentType: string; bod
   const places = isEventStream(contentType) ? stream : (whole ?? stream);
   if (places === null) return unknownTokens;
   if (places.in === 'headers') return tokensAt(places, (path) => decimal(soleHeader(headers, path[0] ?? '')));
-  const { values } = jsonValues(body, contentType);
-  return tokensAt(places, (path) => lastNumber(values, path));
+  // Most events of a long stream name no usage: only those that do are parsed.
+  if (isEventStream(contentType))
+    return tokensAt(places, (path) => firstNumber(eventsNaming(path.at(-1) ?? '', body), path));
+  const values = jsonValues(body, contentType).values.toReversed();
+  return tokensAt(places, (path) => firstNumber(values, path));
 }
 
 function tokensAt(places: TokenPlaces, read: (path: JsonPath) => number | null): Tokens {
@@ -31,10 +34,10 @@ function tokensAt(places: TokenPlaces, read: (path: JsonPath) => number | null):
   };
 }
 
-/** A whole number that can be one of tokens, in the last value that holds one. */
-function lastNumber(values: readonly unknown[], path: JsonPath): number | null {
-  for (let index = values.length - 1; index >= 0; index -= 1) {
-    const found = path.reduce<unknown>(memberOf, values[index]);
+/** A whole number that can be one of tokens, in the first value that holds one. */
+function firstNumber(values: Iterable<unknown>, path: JsonPath): number | null {
+  for (const value of values) {
+    const found = path.reduce<unknown>(memberOf, value);
     if (typeof found === 'number' && Number.isSafeInteger(found) && found >= 0) return found;
   }
   return null;

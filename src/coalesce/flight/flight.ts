@@ -7,6 +7,7 @@ import type { HeaderList, RequestHead } from '../request/head.ts';
 import type { Key } from '../key/key.ts';
 import type { ErrorShape, Usage } from '../profiles/profile.ts';
 import type { AnswerEdges } from '../answer/edges.ts';
+import type { Tokens } from '../answer/usage.ts';
 import type { ShedReason } from '../request/outcomes.ts';
 import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
@@ -74,7 +75,13 @@ export type FlightState =
   | { readonly phase: 'backingOff'; readonly startedAt: number; readonly until: number }
   | ({ readonly phase: 'answering'; readonly answer: Answer } & Call)
   /** The whole answer is recorded; callers read on. The key is free. */
-  | { readonly phase: 'landed'; readonly answer: Answer; readonly trailers: HeaderList | null }
+  | {
+      readonly phase: 'landed';
+      readonly answer: Answer;
+      readonly trailers: HeaderList | null;
+      /** What the answer says it cost; null where it says nothing. */
+      readonly tokens: Tokens | null;
+    }
   /** Given up without an answer: callers are sent upstream by themselves, one after the other. The key is free. */
   | { readonly phase: 'releasing'; readonly reason: ReleaseReason }
   /** Given up without an answer: callers get one of ours. The key is free. */

@@ -3,34 +3,40 @@
  * reads from there on. Bytes before the last cursor can be dropped; how many bytes may be held is the flight's decision.
  */
 
-/** A reader's place, in chunks; made by `openCursor`. */
+/** A reader's place; made by `openCursor`. */
 export interface Cursor {
-  /** Number of the next chunk to read, counted from the answer's first. */
-  next: number;
   /** Bytes of the answer that this reader has taken. */
   offset: number;
 }
 
+/** Joins chunks to one, which nobody changes afterwards. */
+export type Join = (chunks: readonly Uint8Array[]) => Uint8Array;
+
 /** The most that one read takes, in bytes. */
 const READ_LIMIT = 16 * 1024;
 
-interface Piece {
+interface Part {
+  /** Bytes of the answer before it. */
+  readonly start: number;
   readonly bytes: Uint8Array;
-  /** Chunks in it. */
-  readonly count: number;
 }
 
 export class ReplayBuffer {
-  /** The chunks that are held, behind places of dropped ones that wait to be taken out together. */
-  readonly #places: (Uint8Array | null)[] = [];
-  /** Pieces that are kept, by the number of their first chunk: one after the other from the answer's first, so that none overlap. */
-  readonly #pieces = new Map<number, Piece>();
-  #piecesEnd = 0;
-  #droppedPlaces = 0;
-  /** Number of the first chunk that is held, counted from the answer's first. */
-  #firstHeld = 0;
+  readonly #join: Join;
+  /** What is held, in order: pieces first, each as large as it may be, and behind them the chunks of the next piece. */
+  readonly #parts: Part[] = [];
+  #pieceCount = 0;
+  /** In the chunks of the next piece. */
+  #looseBytes = 0;
+  /** The chunks from `start` up to the end as they were at `length`, joined for who reads them next. */
+  #lastJoined: (Part & { readonly length: number }) | null = null;
   #length = 0;
   #held = 0;
+
+  /** @param join what readers are given in common is made by it, one piece after the other. */
+  constructor(join: Join = (chunks) => Buffer.concat(chunks)) {
+    this.#join = join;
+  }
 
   /** Bytes appended so far, dropped ones included. */
   get length(): number {
@@ -48,15 +54,32 @@ export class ReplayBuffer {
    */
   append(chunk: Uint8Array): void {
     for (let offset = 0; offset < chunk.length; offset += READ_LIMIT) {
-      this.#places.push(chunk.length <= READ_LIMIT ? chunk : chunk.subarray(offset, offset + READ_LIMIT));
+      this.#push(chunk.length <= READ_LIMIT ? chunk : chunk.subarray(offset, offset + READ_LIMIT));
     }
-    this.#length += chunk.length;
-    this.#held += chunk.length;
+  }
+
+  #push(bytes: Uint8Array): void {
+    if (this.#looseBytes + bytes.length > READ_LIMIT) this.#joinPiece();
+    this.#parts.push({ start: this.#length, bytes });
+    this.#looseBytes += bytes.length;
+    this.#length += bytes.length;
+    this.#held += bytes.length;
+  }
+
+  /** All readers get the same piece; and many small chunks take more memory than their bytes. */
+  #joinPiece(): void {
+    const loose = this.#parts.splice(this.#pieceCount);
+    this.#looseBytes = 0;
+    this.#lastJoined = null;
+    const [first] = loose;
+    if (first === undefined) return;
+    this.#parts.push({ start: first.start, bytes: this.#join(loose.map(({ bytes }) => bytes)) });
+    this.#pieceCount += 1;
   }
 
   /** A cursor at the answer's first byte; null where that byte was dropped. */
   openCursor(): Cursor | null {
-    return this.#firstHeld === 0 ? { next: 0, offset: 0 } : null;
+    return this.#held === this.#length ? { offset: 0 } : null;
   }
 
   isAtEnd(cursor: Cursor): boolean {
@@ -65,80 +88,73 @@ export class ReplayBuffer {
 
   /** Whether bytes are held that no cursor but those like this one needs. */
   isHeldBackBy(cursor: Cursor): boolean {
-    return this.#held > 0 && cursor.next <= this.#firstHeld;
+    const [first] = this.#parts;
+    return first !== undefined && cursor.offset < endOf(first);
   }
 
   /**
-   * Takes the bytes that follow the cursor: the next chunk as it was appended, or where several are waiting as many of
+   * Takes the bytes that follow the cursor: the last chunk as it was appended, or where several are waiting as many of
    * them as fit into 16 KiB, joined. Null at the end of what is recorded.
    */
   read(cursor: Cursor): Uint8Array | null {
-    const first = this.#chunk(cursor.next);
-    if (first === null) return null;
-    const { bytes, count } = this.#pieces.get(cursor.next) ?? this.#piece(cursor.next, first);
-    cursor.next += count;
+    const index = this.#indexAt(cursor.offset);
+    const part = this.#parts[index];
+    if (part === undefined || cursor.offset < part.start) return null;
+    const bytes =
+      index < this.#pieceCount || index === this.#parts.length - 1
+        ? from(cursor.offset, part)
+        : this.#looseFrom(part.start, index);
     cursor.offset += bytes.length;
     return bytes;
   }
 
-  /** The chunks from this one on that fit together. A piece that no more fits into is kept for those who read it later. */
-  #piece(number: number, first: Uint8Array): Piece {
-    const taken = [first];
-    let size = first.length;
-    let next = this.#chunk(number + 1);
-    for (; next !== null && size + next.length <= READ_LIMIT; next = this.#chunk(number + taken.length)) {
-      taken.push(next);
-      size += next.length;
+  /** Many readers who wait at the same place are woken by the same bytes. */
+  #looseFrom(start: number, index: number): Uint8Array {
+    if (this.#lastJoined?.start === start && this.#lastJoined.length === this.#length) return this.#lastJoined.bytes;
+    const bytes = this.#join(this.#parts.slice(index).map((part) => part.bytes));
+    this.#lastJoined = { start, bytes, length: this.#length };
+    return bytes;
+  }
+
+  /** Of the first part that ends behind this offset. */
+  #indexAt(offset: number): number {
+    let low = 0;
+    let high = this.#parts.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const part = this.#parts[middle];
+      if (part !== undefined && endOf(part) <= offset) low = middle + 1;
+      else high = middle;
     }
-    const piece = { bytes: taken.length === 1 ? first : Buffer.concat(taken), count: taken.length };
-    if (number === this.#piecesEnd && next !== null) this.#keep(number, piece);
-    return piece;
+    return low;
   }
 
-  /** The chunks become views into the piece, so that the bytes are still held once. */
-  #keep(number: number, piece: Piece): void {
-    this.#pieces.set(number, piece);
-    this.#piecesEnd += piece.count;
-    let offset = 0;
-    for (let place = this.#placeOf(number); offset < piece.bytes.length; place += 1) {
-      const end = offset + (this.#places[place]?.length ?? 0);
-      this.#places[place] = piece.bytes.subarray(offset, end);
-      offset = end;
-    }
-  }
-
-  #placeOf(number: number): number {
-    return this.#droppedPlaces + number - this.#firstHeld;
-  }
-
-  #chunk(number: number): Uint8Array | null {
-    return this.#places[this.#placeOf(number)] ?? null;
-  }
-
-  /** Drops the chunks before chunk number `next`. After that no cursor can be opened. Returns the bytes freed. */
-  dropBefore(next: number): number {
-    const end = Math.min(this.#droppedPlaces + next - this.#firstHeld, this.#places.length);
+  /** Drops what ends at this offset or before it. After that no cursor can be opened. Returns the bytes freed. */
+  dropBefore(offset: number): number {
+    const count = this.#indexAt(offset);
+    if (count === 0) return 0;
     let freed = 0;
-    for (; this.#droppedPlaces < end; this.#droppedPlaces += 1) {
-      freed += this.#places[this.#droppedPlaces]?.length ?? 0;
-      this.#places[this.#droppedPlaces] = null;
-      this.#pieces.delete(this.#firstHeld);
-      this.#firstHeld += 1;
+    for (const { bytes } of this.#parts.splice(0, count)) freed += bytes.length;
+    const loose = Math.max(0, count - this.#pieceCount);
+    this.#pieceCount = Math.max(0, this.#pieceCount - count);
+    if (loose > 0) {
+      this.#looseBytes = this.#parts.reduce((sum, { bytes }) => sum + bytes.length, 0);
+      this.#lastJoined = null;
     }
     this.#held -= freed;
-    this.#takeOutDropped();
     return freed;
-  }
-
-  /** Once they are the most, so that a chunk is moved a few times at most, however many drop one by one. */
-  #takeOutDropped(): void {
-    if (this.#droppedPlaces * 2 <= this.#places.length) return;
-    this.#places.splice(0, this.#droppedPlaces);
-    this.#droppedPlaces = 0;
   }
 
   /** Drops everything held. Returns the bytes freed. */
   clear(): number {
     return this.dropBefore(Infinity);
   }
+}
+
+function endOf({ start, bytes }: Part): number {
+  return start + bytes.length;
+}
+
+function from(offset: number, { start, bytes }: Part): Uint8Array {
+  return offset === start ? bytes : bytes.subarray(offset - start);
 }

@@ -10,17 +10,20 @@ export interface PathPattern {
   readonly template: string;
   /** Matches the whole of a raw path without its query; the group `model` is what `{model}` stands for. */
   readonly pattern: RegExp;
+  /** What every match ends with: told in less time than the pattern takes to fail. */
+  readonly ending: string;
 }
 
 export function pathPatterns(...templates: readonly string[]): readonly PathPattern[] {
-  return templates.map((template) => ({ template, pattern: compile(template) }));
+  return templates.map((template) => ({ template, pattern: compile(template), ending: endingOf(template) }));
 }
 
 /** The first match of a raw path, with or without a query. */
 export function matchPath(patterns: readonly PathPattern[], path: string): RegExpExecArray | null {
-  const plain = path.split('?', 1)[0] ?? '';
-  for (const { pattern } of patterns) {
-    const match = pattern.exec(plain);
+  const mark = path.indexOf('?');
+  const plain = mark === -1 ? path : path.slice(0, mark);
+  for (const { pattern, ending } of patterns) {
+    const match = plain.endsWith(ending) ? pattern.exec(plain) : null;
     if (match !== null) return match;
   }
   return null;
@@ -35,6 +38,15 @@ function compile(template: string): RegExp {
   const hasPrefix = template.startsWith(PREFIX);
   const literals = (hasPrefix ? template.slice(PREFIX.length) : template).split(MODEL).map(escapeLiteral);
   return new RegExp(`^${hasPrefix ? '(?:/.*)?' : ''}${literals.join('(?<model>[^/]+)')}$`, 's');
+}
+
+function endingOf(template: string): string {
+  return (
+    template
+      .slice(template.startsWith(PREFIX) ? PREFIX.length : 0)
+      .split(MODEL)
+      .at(-1) ?? ''
+  );
 }
 
 function escapeLiteral(literal: string): string {

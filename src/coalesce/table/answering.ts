@@ -3,16 +3,17 @@
 import { AnswerEdges } from '../answer/edges.ts';
 import { EventCounter } from '../flight/event-counter.ts';
 import { ReplayBuffer } from '../flight/replay-buffer.ts';
+import type { Tokens } from '../answer/usage.ts';
 import { headerValues, type HeaderList } from '../request/head.ts';
 import type { Answer, AnswerHead, Flight, FlightId } from '../flight/flight.ts';
 import { conclude, dropRequest, settle, type Board } from './board.ts';
+import { costOf, tellTokensSaved } from './answer-cost.ts';
 import { nextCallDeadline } from './call-deadlines.ts';
 import { breakOff } from './giving-up.ts';
 import { leaderAnswered } from './launching.ts';
 import { holdLimits } from './pacing.ts';
 import { keepNegative } from './replaying.ts';
 import { backsOff, failureOf } from './retrying.ts';
-import { tellTokensSaved } from './tokens-saved.ts';
 
 /** The head of the answer came. `endOfStream`: nothing follows it. Ignored where the flight does not wait for one. */
 export function answerBegan(
@@ -31,7 +32,7 @@ export function answerBegan(
   const streamsEvents = isEventStream(head);
   const answer: Answer = {
     head,
-    buffer: new ReplayBuffer(),
+    buffer: new ReplayBuffer(board.join),
     events: streamsEvents ? new EventCounter() : null,
     edges: streamsEvents && flight.usage.stream !== null ? new AnswerEdges() : null,
     calledAt: startedAt,
@@ -61,10 +62,10 @@ export function answeredByEnvoy(board: Board, flightId: FlightId, now: number): 
   if (flight !== undefined) leaderAnswered(board, flight, now);
 }
 
-/** More bytes of the answer came; `bytes` is given away. */
-export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint8Array; now: number }): void {
+/** More bytes of the answer came; `bytes` is given away. What the answer cost, where it is whole with them and says so. */
+export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint8Array; now: number }): Tokens | null {
   const flight = board.flights.get(flightId);
-  if (flight?.state.phase !== 'answering' || came.bytes.length === 0) return;
+  if (flight?.state.phase !== 'answering' || came.bytes.length === 0) return null;
   const { answer } = flight.state;
   answer.buffer.append(came.bytes);
   answer.events?.push(came.bytes);
@@ -74,36 +75,40 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
   holdLimits(board, flight, { answer, now: came.now });
   const { contentLength } = answer.head;
   if (contentLength !== null && answer.buffer.length >= contentLength)
-    land(board, flight, { trailers: null, now: came.now });
-  else wakeAboard(board, flight);
+    return land(board, flight, { trailers: null, now: came.now });
+  wakeAboard(board, flight);
+  return null;
 }
 
-/** The answer ended as its upstream meant it to. Shorter than its head promised, it counts as cut. */
+/** The answer ended as its upstream meant it to. Shorter than its head promised, it counts as cut. What it cost, where it says so. */
 export function answerEnded(
   board: Board,
   flightId: FlightId,
   came: { trailers: HeaderList | null; now: number },
-): void {
+): Tokens | null {
   const flight = board.flights.get(flightId);
-  if (flight?.state.phase !== 'answering') return;
+  if (flight?.state.phase !== 'answering') return null;
   const { head, buffer } = flight.state.answer;
-  if (head.contentLength !== null && buffer.length < head.contentLength) answerBroke(board, flightId, came.now);
-  else land(board, flight, came);
+  if (head.contentLength === null || buffer.length >= head.contentLength) return land(board, flight, came);
+  answerBroke(board, flightId, came.now);
+  return null;
 }
 
-function land(board: Board, flight: Flight, came: { trailers: HeaderList | null; now: number }): void {
-  if (flight.state.phase !== 'answering') return;
+function land(board: Board, flight: Flight, came: { trailers: HeaderList | null; now: number }): Tokens | null {
+  if (flight.state.phase !== 'answering') return null;
   const { answer, startedAt, leader } = flight.state;
   if (leader !== null) board.leaders.delete(leader);
-  flight.state = { phase: 'landed', answer, trailers: came.trailers };
+  const failed = Number(answer.head.status) >= 400;
+  const tokens = failed ? null : costOf(flight, answer);
+  flight.state = { phase: 'landed', answer, trailers: came.trailers, tokens };
   board.deadlines.remove(flight);
   board.effects.push({ kind: 'answerCompleted', afterMs: came.now - startedAt });
-  const failed = Number(answer.head.status) >= 400;
-  if (!failed) tellTokensSaved(board, flight, answer);
+  if (tokens !== null) tellTokensSaved(board, flight, tokens);
   conclude(board, flight, { ending: failed ? 'failed_status' : 'landed', now: came.now });
   if (failed) keepNegative(board, flight, { answer, ...came });
   wakeAboard(board, flight);
   settle(board, flight, came.now);
+  return tokens;
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type Leg,
   type Ticket,
 } from '../flight/flight.ts';
+import type { Join } from '../flight/replay-buffer.ts';
 import type { Key } from '../key/key.ts';
 import type { Tenant } from '../request/tenant.ts';
 import { Admission, type AdmissionLimits } from './admission/admission.ts';
@@ -48,6 +49,8 @@ export interface Board {
   readonly names: Names;
   /** A number from 0 up to 1, of even chance. */
   readonly random: () => number;
+  /** How chunks of an answer become what is sent; absent: they are laid one behind the other. */
+  readonly join: Join | undefined;
   limits: TableLimits;
   readonly admission: Admission;
   readonly pace: ReleasePace;
@@ -75,13 +78,15 @@ export interface BoardOptions {
   readonly names: Names;
   /** A number from 0 up to 1, of even chance; the core draws none itself. */
   readonly random: () => number;
+  readonly join?: Join;
 }
 
-export function createBoard({ leg, limits, names, random }: BoardOptions): Board {
+export function createBoard({ leg, limits, names, random, join }: BoardOptions): Board {
   return {
     leg,
     names,
     random,
+    join,
     limits,
     admission: new Admission(limits.admission, limits.maxGenerations),
     pace: new ReleasePace(limits.releaseRate),
@@ -179,6 +184,7 @@ function reportOf(flight: Flight, options: { ending: FlightEnding; now: number }
     queuedMs: flight.queuedMs + (state.phase === 'queued' ? options.now - state.since : 0),
     bytes: answer?.buffer.length ?? 0,
     status: answer?.head.status ?? null,
+    tokens: state.phase === 'landed' ? state.tokens : null,
     firstByteMs: answer === null ? null : answer.firstByteAt - answer.calledAt,
     ageMs: options.now - flight.begunAt,
   };
@@ -198,7 +204,7 @@ export function settle(board: Board, flight: Flight, now: number): void {
 
 function lowestCursor(flight: Flight): number {
   let lowest = Infinity;
-  for (const caller of flight.callers) lowest = Math.min(lowest, caller.cursor.next);
+  for (const caller of flight.callers) lowest = Math.min(lowest, caller.cursor.offset);
   return lowest;
 }
 

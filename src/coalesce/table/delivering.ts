@@ -1,5 +1,6 @@
 /** What a caller in deliver gets next. It is the shell that asks, when the caller's stream takes more. */
 
+import type { Tokens } from '../answer/usage.ts';
 import type { AnswerHead, CallerRole, ExchangeId } from '../flight/flight.ts';
 import { replayedTrailers } from '../flight/replayed-headers.ts';
 import type { HeaderList } from '../request/head.ts';
@@ -7,23 +8,28 @@ import type { Board } from './board.ts';
 import { dropCaller } from './joining.ts';
 import { goOnFor } from './pacing.ts';
 
+/** With the last piece: what the answer cost, where it says so. */
+interface Told {
+  readonly tokens?: Tokens;
+}
+
 export type Delivery =
   /** Nothing yet; a wake follows. */
   | { readonly kind: 'nothing' }
-  | {
+  | ({
       readonly kind: 'head';
       readonly head: AnswerHead;
       readonly role: CallerRole;
       /** Replayed: how long the answer is still kept. */
       readonly freshForMs: number | null;
       readonly endOfStream: boolean;
-    }
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly endOfStream: boolean }
+    } & Told)
+  | ({ readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly endOfStream: boolean } & Told)
   /** Nothing of the answer: a comment that keeps the connection alive, between two events. */
   | { readonly kind: 'keepAlive' }
-  | { readonly kind: 'trailers'; readonly trailers: HeaderList }
+  | ({ readonly kind: 'trailers'; readonly trailers: HeaderList } & Told)
   /** The answer is whole, and the caller has all its bytes. */
-  | { readonly kind: 'end' };
+  | ({ readonly kind: 'end' } & Told);
 
 const NOTHING: Delivery = { kind: 'nothing' };
 
@@ -33,11 +39,11 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
   const state = caller?.flight.state;
   if (caller === undefined || (state?.phase !== 'answering' && state?.phase !== 'landed')) return NOTHING;
   const { answer } = state;
-  const trailers = state.phase === 'landed' ? state.trailers : null;
+  const { trailers, tokens } = state.phase === 'landed' ? state : { trailers: null, tokens: null };
   const ends = (): boolean => state.phase === 'landed' && answer.buffer.isAtEnd(caller.cursor);
   const last = <Piece extends Delivery>(piece: Piece): Piece => {
     dropCaller(board, caller, now);
-    return piece;
+    return tokens === null ? piece : { ...piece, tokens };
   };
   if (caller.state.phase === 'waiting') {
     caller.state = { phase: 'streaming', exchange };

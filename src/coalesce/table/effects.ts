@@ -2,6 +2,7 @@
  * What the flight table asks of its shell. Commands are to be carried out in order; facts are to be counted or logged.
  */
 
+import type { Tokens } from '../answer/usage.ts';
 import type { ErrorShape } from '../profiles/profile.ts';
 import type { CancellationRole, FlightEnding } from '../flight/endings.ts';
 import type { CallRequest, ExchangeId, FlightId, Leg, RefusalReason, ReleaseReason } from '../flight/flight.ts';
@@ -48,6 +49,8 @@ export interface FlightReport {
   readonly queuedMs: number;
   readonly bytes: number;
   readonly status: string | null;
+  /** What the answer says it cost. */
+  readonly tokens: Tokens | null;
   /** From the start of the upstream call; null where no answer began. */
   readonly firstByteMs: number | null;
   readonly ageMs: number;

@@ -11,6 +11,7 @@ import {
   type FlightState,
   type Leg,
 } from '../flight/flight.ts';
+import type { Tokens } from '../answer/usage.ts';
 import type { HeaderList } from '../request/head.ts';
 import { ShadowTable, type ShadowArrival, type Would } from '../shadow/shadow-table.ts';
 import { answerBegan, answerBroke, answeredByEnvoy, answerEnded, answerGrew } from './answering.ts';
@@ -98,14 +99,18 @@ export class FlightTable {
     admitQueued(this.#board, now);
   }
 
-  answerGrew(flight: FlightId, came: { bytes: Uint8Array; now: number }): void {
-    answerGrew(this.#board, flight, came);
+  /** What the answer cost, where it is whole now and says so. */
+  answerGrew(flight: FlightId, came: { bytes: Uint8Array; now: number }): Tokens | null {
+    const tokens = answerGrew(this.#board, flight, came);
     admitQueued(this.#board, came.now);
+    return tokens;
   }
 
-  answerEnded(flight: FlightId, came: { trailers: HeaderList | null; now: number }): void {
-    answerEnded(this.#board, flight, came);
+  /** As `answerGrew`. */
+  answerEnded(flight: FlightId, came: { trailers: HeaderList | null; now: number }): Tokens | null {
+    const tokens = answerEnded(this.#board, flight, came);
     admitQueued(this.#board, came.now);
+    return tokens;
   }
 
   /** Detached: the call failed, before its answer or in the midst of it. */

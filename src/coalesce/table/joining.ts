@@ -105,7 +105,7 @@ function issueTicket(board: Board, flight: Flight, seat: Seat): Extract<Decision
     arrivedAt: now,
     freshUntil,
     flight,
-    cursor: { next: 0, offset: 0 },
+    cursor: { offset: 0 },
     state: { phase: 'ticketed', expiresAt },
     owedKeepAlive: false,
   };

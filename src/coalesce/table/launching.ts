@@ -155,7 +155,7 @@ function beginSuccessor(board: Board, flight: Flight, options: { heirs: readonly
   };
   for (const heir of options.heirs) {
     heir.flight = successor;
-    heir.cursor = { next: 0, offset: 0 };
+    heir.cursor = { offset: 0 };
   }
   flight.callers.clear();
   publish(board, successor);

@@ -44,7 +44,7 @@ export function replayFlight(board: Board, entry: NegativeEntry, fresh: { flight
   const running = entry.flight;
   if (running?.state.phase === 'landed' && running.state.answer.buffer.openCursor() !== null) return running;
   const { flight, now } = fresh;
-  const buffer = new ReplayBuffer();
+  const buffer = new ReplayBuffer(board.join);
   buffer.append(entry.bytes);
   const answer: Answer = {
     head: entry.head,
@@ -57,7 +57,7 @@ export function replayFlight(board: Board, entry: NegativeEntry, fresh: { flight
     keptAliveAt: null,
     heldUp: false,
   };
-  flight.state = { phase: 'landed', answer, trailers: entry.trailers };
+  flight.state = { phase: 'landed', answer, trailers: entry.trailers, tokens: null };
   flight.ending = 'failed_status';
   flight.request = null;
   board.flights.set(flight.id, flight);

@@ -98,6 +98,16 @@ export function nonEmptyText(): z.ZodType<string> {
   return scalar('a text that is not empty', read, { type: 'string', minLength: 1 });
 }
 
+/** A text of one form; `allowed` says which. */
+export function matching(form: RegExp, allowed: string): z.ZodType<string> {
+  const read = (value: unknown): string | null => (typeof value === 'string' && form.test(value) ? value : null);
+  return scalar(allowed, read, { type: 'string', pattern: form.source });
+}
+
+export function flag(): z.ZodType<boolean> {
+  return scalar('true or false', (value) => (typeof value === 'boolean' ? value : null), { type: 'boolean' });
+}
+
 /** Like `nonEmptyText`, for what no message may repeat. */
 export function confidentialText(allowed: string): z.ZodType<string> {
   const text = z.unknown().transform((value, context) => {
@@ -120,7 +130,7 @@ export function shown(value: unknown): string {
  * A value of which `read` makes another, or null where it is not allowed. `schema` takes at least what `read` takes: an
  * editor that refuses what the program accepts is worse than none.
  */
-export function scalar<Value extends string | number | object>(
+export function scalar<Value extends string | number | boolean | object>(
   allowed: string,
   read: (value: unknown) => Value | null,
   schema: JsonSchema,

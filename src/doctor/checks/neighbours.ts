@@ -6,7 +6,7 @@ import type { FindingId } from '../catalogue.ts';
 import type { ConnectionManager } from '../deployment.ts';
 import { found, type Finding } from '../finding.ts';
 import type { HttpFilter } from '../http-filter.ts';
-import { at, isTrueAt, items, members, textAt, type Node } from '../node.ts';
+import { at, isTrueAt, items, members, numberOf, textAt, type Node } from '../node.ts';
 
 /** Kinds that judge a caller, so that one who is not shown to them is not judged. */
 const judges = new Set([
@@ -64,14 +64,21 @@ function problemOf(kind: string): FindingId | null {
 function countsCallers({ config, name }: HttpFilter, { routeConfig }: ConnectionManager): boolean {
   if (isTrueAt(config, 'local_rate_limit_per_downstream_connection')) return true;
   const hosts = routeConfig === null ? [] : items(at(routeConfig, 'virtual_hosts'));
-  const routes = hosts.flatMap((host) => items(at(host, 'routes')));
-  const places = [
-    config,
-    ...[...hosts, ...routes].flatMap((node) => [node, at(node, 'typed_per_filter_config', name)]),
-    ...routes.map((route) => at(route, 'route')),
-  ];
-  const limited = places.flatMap((place) => items(at(place, 'rate_limits')));
-  return limited.flatMap((limit) => items(at(limit, 'actions'))).some(tellsCallersApart);
+  const levels = hosts.flatMap((host) => [host, ...items(at(host, 'routes'))]);
+  const ofItsOwn = [config, ...levels.map((level) => at(level, 'typed_per_filter_config', name))].flatMap(rateLimits);
+  // Those of hosts and routes are for the filters of their stage; where nothing is said, that is 0 on both sides.
+  const ofItsStage = levels
+    .flatMap((level) => [level, at(level, 'route')].flatMap(rateLimits))
+    .filter((limit) => stageOf(limit) === stageOf(config));
+  return [...ofItsOwn, ...ofItsStage].flatMap((limit) => items(at(limit, 'actions'))).some(tellsCallersApart);
+}
+
+function rateLimits(place: Node): Node[] {
+  return items(at(place, 'rate_limits'));
+}
+
+function stageOf(node: Node): number {
+  return numberOf(at(node, 'stage')) ?? 0;
 }
 
 const callerActions = ['remote_address', 'masked_remote_address', 'metadata', 'dynamic_metadata'];

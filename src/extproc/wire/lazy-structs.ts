@@ -1,9 +1,10 @@
 /**
  * Named `google.protobuf.Struct`s as they came: attributes and metadata. Most exchanges look at none or one of them, so each
- * stays bytes until it is asked for; google-protobuf decodes it then.
+ * stays bytes until it is asked for; `flat-struct.ts` decodes the usual one then, google-protobuf every other.
  */
 import structProto from 'google-protobuf/google/protobuf/struct_pb.js';
 
+import { flatStruct } from './flat-struct.ts';
 import { ProtoReader, delimitedTag } from './proto-reader.ts';
 
 export interface LazyStructs {
@@ -22,7 +23,7 @@ export function lazyStructs(entries: readonly Uint8Array[]): LazyStructs {
       const wanted = Buffer.from(name);
       for (const entry of entries.toReversed()) {
         const struct = valueOfEntry(entry, wanted);
-        if (struct !== null) return plainStruct(struct);
+        if (struct !== null) return flatStruct(struct) ?? plainStruct(struct);
       }
       return undefined;
     },

@@ -16,6 +16,11 @@ export function varintTag(field: number): number {
   return field * 8 + VARINT;
 }
 
+/** The tag of a field that holds a double. */
+export function fixed64Tag(field: number): number {
+  return field * 8 + FIXED64;
+}
+
 export class ProtoReader {
   readonly #bytes: Buffer;
   #position = 0;

@@ -4,19 +4,39 @@
  * The buffer fills from its end to its front: a nested message is complete when its length has to be written, so nothing is
  * measured first and nothing is moved. Hence the one rule for callers: **the last field first**.
  */
+
+/** What gRPC puts before a message: whether it is compressed, and its length in four bytes. */
+const FRAME_HEAD_BYTES = 5;
+
+/** The message in a frame. */
+export function messageIn(frame: Buffer): Buffer {
+  return frame.subarray(FRAME_HEAD_BYTES);
+}
+
+/** A message, uncompressed, in the frame that gRPC sends it in. */
+export function frameOf(message: readonly number[]): Buffer {
+  const writer = new ProtoWriter(FRAME_HEAD_BYTES + message.length);
+  writer.raw([Uint8Array.from(message)]);
+  return writer.finishFrame();
+}
+
 export class ProtoWriter {
   #buffer: Buffer;
   #start: number;
 
   /** @param bytes a guess at the size of the message; it grows where that is too small. */
   constructor(bytes: number) {
-    this.#buffer = Buffer.allocUnsafe(bytes);
-    this.#start = bytes;
+    this.#buffer = Buffer.allocUnsafe(FRAME_HEAD_BYTES + bytes);
+    this.#start = this.#buffer.length;
   }
 
-  /** The message. The writer is done with. */
-  finish(): Buffer {
-    return this.#buffer.subarray(this.#start);
+  /** The message in its gRPC frame. The writer is done with. */
+  finishFrame(): Buffer {
+    const length = this.#written();
+    const start = this.#makeRoom(FRAME_HEAD_BYTES);
+    this.#buffer.writeUInt8(0, start);
+    this.#buffer.writeUInt32BE(length, start + 1);
+    return this.#buffer.subarray(start);
   }
 
   /** A nested message whose fields `content` writes. */
@@ -27,9 +47,23 @@ export class ProtoWriter {
   }
 
   bytes(tag: number, value: Uint8Array): void {
-    this.#makeRoom(value.byteLength);
-    this.#buffer.set(value, this.#start);
-    this.varint(tag, value.byteLength);
+    this.parts(tag, [value]);
+  }
+
+  /** A bytes field whose value is these, one behind the other. */
+  parts(tag: number, values: readonly Uint8Array[]): void {
+    this.varint(tag, this.raw(values));
+  }
+
+  /** Bytes that are encoded already. How many they are. */
+  raw(values: readonly Uint8Array[]): number {
+    const length = values.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    let position = this.#makeRoom(length);
+    for (const value of values) {
+      this.#buffer.set(value, position);
+      position += value.byteLength;
+    }
+    return length;
   }
 
   /** A string or bytes field from a string that holds one byte in each UTF-16 unit. */
@@ -44,6 +78,12 @@ export class ProtoWriter {
     this.#makeRoom(length);
     this.#buffer.write(value, this.#start, 'utf8');
     this.varint(tag, length);
+  }
+
+  double(tag: number, value: number): void {
+    const position = this.#makeRoom(8);
+    this.#buffer.writeDoubleLE(value, position);
+    this.#number(tag);
   }
 
   /** A bool, enum, integer or length field: a whole number from 0 to 2^53. */

@@ -5,37 +5,39 @@
 import type { HeaderList } from '../../coalesce/request/head.ts';
 import { bytesOfHeaders, writeHeaderMap, writeHeaderMutation } from './header-fields.ts';
 import { writeMode, type ModeOverride } from './mode-override.ts';
+import { METADATA_ROOM, writeMetadata, type Metadata } from './dynamic-metadata.ts';
 import { delimitedTag, varintTag } from './proto-reader.ts';
-import { ProtoWriter } from './proto-writer.ts';
+import { frameOf, ProtoWriter } from './proto-writer.ts';
+import { encodeStreamBody, STREAMED_IMMEDIATE_RESPONSE } from './streamed-body.ts';
 
 /**
- * One message to Envoy. `metadata` becomes dynamic metadata in the namespace `coalesce`, string values only. `setHeaders`
+ * One message to Envoy. `metadata` that is not empty becomes dynamic metadata, for filters and access logs. `setHeaders`
  * replace what is there under their names; header values hold one byte in each UTF-16 unit.
  */
 export type Reply =
   | {
       readonly kind: 'continueRequestHeaders';
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
       readonly mode?: ModeOverride;
       readonly setHeaders?: HeaderList;
       readonly removeHeaders?: readonly string[];
     }
   | {
       readonly kind: 'continueRequestBody';
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
       readonly setHeaders?: HeaderList;
       readonly removeHeaders?: readonly string[];
     }
   | { readonly kind: 'continueRequestTrailers' }
   | {
       readonly kind: 'continueResponseHeaders';
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
       readonly mode?: ModeOverride;
       readonly setHeaders?: HeaderList;
       readonly removeHeaders?: readonly string[];
     }
-  | { readonly kind: 'continueResponseBody' }
-  | { readonly kind: 'continueResponseTrailers' }
+  | { readonly kind: 'continueResponseBody'; readonly metadata?: Metadata }
+  | { readonly kind: 'continueResponseTrailers'; readonly metadata?: Metadata }
   /** Lengthens the running message_timeout to `ms` from now; Envoy caps it at its `max_message_timeout`. */
   | { readonly kind: 'extendTimeout'; readonly ms: number }
   | {
@@ -45,22 +47,24 @@ export type Reply =
       readonly body: Uint8Array;
       /** For `%RESPONSE_CODE_DETAILS%` in access logs. */
       readonly details: string;
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
     }
   | {
       readonly kind: 'streamHead';
       readonly status: string;
       readonly headers: HeaderList;
       readonly endOfStream: boolean;
-      readonly metadata?: Readonly<Record<string, string>>;
+      readonly metadata?: Metadata;
     }
-  | { readonly kind: 'streamBody'; readonly bytes: Uint8Array; readonly endOfStream: boolean }
-  | { readonly kind: 'streamTrailers'; readonly trailers: HeaderList };
+  | {
+      readonly kind: 'streamBody';
+      readonly bytes: Uint8Array;
+      readonly endOfStream: boolean;
+      readonly metadata?: Metadata;
+    }
+  | { readonly kind: 'streamTrailers'; readonly trailers: HeaderList; readonly metadata?: Metadata };
 
-/**
- * The bytes of one reply. They may be shared with other exchanges, and are never written to. The same `bytes` object twice in
- * a row in `streamBody` gives the same Buffer: many followers are sent the same chunk, which nobody changes.
- */
+/** One reply, in its gRPC frame. The bytes may be shared with other exchanges, and are never written to. */
 export function encodeReply(reply: Reply): Buffer {
   switch (reply.kind) {
     case 'continueRequestHeaders':
@@ -72,9 +76,11 @@ export function encodeReply(reply: Reply): Buffer {
     case 'continueRequestTrailers':
       return CONTINUE_REQUEST_TRAILERS;
     case 'continueResponseBody':
-      return CONTINUE_RESPONSE_BODY;
+      return reply.metadata === undefined ? CONTINUE_RESPONSE_BODY : encodeContinue(RESPONSE.responseBody, reply);
     case 'continueResponseTrailers':
-      return CONTINUE_RESPONSE_TRAILERS;
+      return reply.metadata === undefined
+        ? CONTINUE_RESPONSE_TRAILERS
+        : encodeContinue(RESPONSE.responseTrailers, reply);
     case 'extendTimeout':
       return encodeTimeout(reply.ms);
     case 'immediate':
@@ -82,14 +88,14 @@ export function encodeReply(reply: Reply): Buffer {
     case 'streamHead':
       return encodeStreamHead(reply);
     case 'streamBody':
-      return encodeStreamBody(reply.bytes, reply.endOfStream);
+      return encodeStreamBody(reply);
     case 'streamTrailers':
-      return encodeStreamTrailers(reply.trailers);
+      return encodeStreamTrailers(reply);
   }
 }
 
 interface Continue {
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Metadata;
   readonly mode?: ModeOverride;
   readonly setHeaders?: HeaderList;
   readonly removeHeaders?: readonly string[];
@@ -104,15 +110,14 @@ const RESPONSE = {
   requestTrailers: delimitedTag(5),
   responseTrailers: delimitedTag(6),
   immediateResponse: delimitedTag(7),
-  dynamicMetadata: delimitedTag(8),
   modeOverride: delimitedTag(9),
   overrideMessageTimeout: delimitedTag(10),
-  streamedImmediateResponse: delimitedTag(11),
+  streamedImmediateResponse: STREAMED_IMMEDIATE_RESPONSE,
 };
 
-const CONTINUE_REQUEST_TRAILERS: Buffer = Buffer.from([RESPONSE.requestTrailers, 0]);
-const CONTINUE_RESPONSE_BODY: Buffer = Buffer.from([RESPONSE.responseBody, 0]);
-const CONTINUE_RESPONSE_TRAILERS: Buffer = Buffer.from([RESPONSE.responseTrailers, 0]);
+const CONTINUE_REQUEST_TRAILERS: Buffer = frameOf([RESPONSE.requestTrailers, 0]);
+const CONTINUE_RESPONSE_BODY: Buffer = frameOf([RESPONSE.responseBody, 0]);
+const CONTINUE_RESPONSE_TRAILERS: Buffer = frameOf([RESPONSE.responseTrailers, 0]);
 
 /** HeadersResponse and BodyResponse alike: a CommonResponse, whose status CONTINUE is the default. */
 const RESPONSE_COMMON: number = delimitedTag(1);
@@ -128,7 +133,7 @@ function encodeContinue(member: number, { metadata, mode, setHeaders = [], remov
       writeHeaderMutation(writer, COMMON_HEADER_MUTATION, { set: setHeaders, remove: removeHeaders });
     });
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** google.protobuf.Duration */
@@ -141,7 +146,7 @@ function encodeTimeout(ms: number): Buffer {
     writer.varint(DURATION.nanos, (whole % 1_000) * 1_000_000);
     writer.varint(DURATION.seconds, Math.floor(whole / 1_000));
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** ImmediateResponse, and HttpStatus within it. */
@@ -162,15 +167,13 @@ function encodeImmediate(reply: Extract<Reply, { kind: 'immediate' }>): Buffer {
     writeHeaderMutation(writer, IMMEDIATE.headers, { set: reply.headers });
     writer.message(IMMEDIATE.status, () => writer.varint(HTTP_STATUS_CODE, reply.status));
   });
-  return writer.finish();
+  return writer.finishFrame();
 }
 
 /** StreamedImmediateResponse */
-const STREAMED = { head: delimitedTag(1), body: delimitedTag(2), trailers: delimitedTag(3) };
+const STREAMED = { head: delimitedTag(1), trailers: delimitedTag(3) };
 /** HttpHeaders */
 const HTTP_HEADERS = { headers: delimitedTag(1), endOfStream: varintTag(3) };
-/** StreamedBodyResponse */
-const STREAMED_BODY = { body: delimitedTag(1), endOfStream: varintTag(2) };
 
 function encodeStreamHead(reply: Extract<Reply, { kind: 'streamHead' }>): Buffer {
   const writer = new ProtoWriter(roomFor(reply.headers));
@@ -181,63 +184,20 @@ function encodeStreamHead(reply: Extract<Reply, { kind: 'streamHead' }>): Buffer
     });
   });
   writeMetadata(writer, reply.metadata);
-  return writer.finish();
+  return writer.finishFrame();
 }
 
-let lastChunk: { readonly bytes: Uint8Array; readonly endOfStream: boolean; readonly encoded: Buffer } | null = null;
-
-function encodeStreamBody(bytes: Uint8Array, endOfStream: boolean): Buffer {
-  if (lastChunk?.bytes === bytes && lastChunk.endOfStream === endOfStream) return lastChunk.encoded;
-  const writer = new ProtoWriter(bytes.byteLength + SMALL_ROOM);
-  writer.message(RESPONSE.streamedImmediateResponse, () => {
-    writer.message(STREAMED.body, () => {
-      if (endOfStream) writer.varint(STREAMED_BODY.endOfStream, 1);
-      writer.bytes(STREAMED_BODY.body, bytes);
-    });
-  });
-  const encoded = writer.finish();
-  lastChunk = { bytes, endOfStream, encoded };
-  return encoded;
-}
-
-function encodeStreamTrailers(trailers: HeaderList): Buffer {
+function encodeStreamTrailers({ trailers, metadata }: Extract<Reply, { kind: 'streamTrailers' }>): Buffer {
   const writer = new ProtoWriter(roomFor(trailers));
   writer.message(RESPONSE.streamedImmediateResponse, () => {
     writeHeaderMap(writer, STREAMED.trailers, trailers);
   });
-  return writer.finish();
+  writeMetadata(writer, metadata);
+  return writer.finishFrame();
 }
 
-/** google.protobuf.Struct: a map<string, Value>, whose entry is {key = 1, value = 2}. */
-const STRUCT_FIELDS: number = delimitedTag(1);
-const ENTRY = { key: delimitedTag(1), value: delimitedTag(2) };
-const VALUE = { string: delimitedTag(3), struct: delimitedTag(5) };
-const NAMESPACE = 'coalesce';
-
-/** The Struct {coalesce: {…}}. Written by hand: google-protobuf takes seven times as long for this one fixed shape. */
-function writeMetadata(writer: ProtoWriter, metadata: Readonly<Record<string, string>> | undefined): void {
-  if (metadata === undefined) return;
-  writer.message(RESPONSE.dynamicMetadata, () => {
-    writeEntry(writer, NAMESPACE, () => {
-      writer.message(VALUE.struct, () => {
-        for (const [key, value] of Object.entries(metadata).toReversed()) {
-          writeEntry(writer, key, () => writer.utf8(VALUE.string, value));
-        }
-      });
-    });
-  });
-}
-
-function writeEntry(writer: ProtoWriter, key: string, value: () => void): void {
-  writer.message(STRUCT_FIELDS, () => {
-    writer.message(ENTRY.value, value);
-    writer.utf8(ENTRY.key, key);
-  });
-}
-
-/** Guesses that spare most replies a second allocation. */
+/** Spares most replies without metadata a second allocation. */
 const SMALL_ROOM = 32;
-const METADATA_ROOM = 160;
 
 function roomFor(headers: HeaderList): number {
   return METADATA_ROOM + bytesOfHeaders(headers);

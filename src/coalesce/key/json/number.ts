@@ -40,6 +40,8 @@ export function scanNumber(bytes: Buffer, start: number): number {
 
 /** One spelling for all lexemes of the same exact value; the sign of zero is kept. `lexeme` is a number that was read. */
 export function spellExactly(lexeme: string): string {
+  // A single digit: the usual temperature.
+  if (lexeme.length === 1) return lexeme;
   const { negative, digits, exponent } = readDecimal(lexeme);
   const sign = negative ? '-' : '';
   if (digits === '') return `${sign}0`;

@@ -1,6 +1,8 @@
-/** What followers did not cost: the usage that an answer tells of itself, once for each of them. */
+/**
+ * What an answer cost, by the usage that it tells of itself: each of its callers is told, and followers did not cost it again.
+ */
 
-import { tokensOf } from '../answer/usage.ts';
+import { tokensOf, type Tokens } from '../answer/usage.ts';
 import type { Answer, Flight } from '../flight/flight.ts';
 import { headerValues } from '../request/head.ts';
 import type { Board } from './board.ts';
@@ -8,14 +10,19 @@ import type { Board } from './board.ts';
 /** An answer that is larger is not looked through. */
 const LARGEST_WHOLE = 1024 * 1024;
 
-/** For a whole answer, before anything of it is dropped. Nothing where it tells nothing. */
-export function tellTokensSaved(board: Board, { usage, followers, model }: Flight, answer: Answer): void {
-  const body = followers === 0 ? null : bodyOf(answer);
-  if (body === null) return;
+/** Of a whole answer, before anything of it is dropped; null where it tells nothing. */
+export function costOf({ usage }: Flight, answer: Answer): Tokens | null {
+  const body = bodyOf(answer);
+  if (body === null) return null;
   const { headers } = answer.head;
   const contentType = headerValues(headers, 'content-type').join(', ');
-  const { prompt, completion } = tokensOf({ headers, contentType, body }, usage);
-  if (prompt === null && completion === null) return;
+  const tokens = tokensOf({ headers, contentType, body }, usage);
+  return tokens.prompt === null && tokens.completion === null ? null : tokens;
+}
+
+/** Once for each follower. */
+export function tellTokensSaved(board: Board, { followers, model }: Flight, { prompt, completion }: Tokens): void {
+  if (followers === 0) return;
   board.effects.push({
     kind: 'tokensSaved',
     model,

@@ -1,0 +1,64 @@
+/**
+ * What head, end and failure of an answer say, as bytes. Only what followers get is written: the rest of a head is about
+ * the leader, its quota or its hop.
+ */
+
+import type { AnswerHead } from '../../coalesce/flight/flight.ts';
+import { replayedHeaders, replayedTrailers } from '../../coalesce/flight/replayed-headers.ts';
+import type { HeaderList } from '../../coalesce/request/head.ts';
+
+export type SharedHead = AnswerHead & {
+  /** There is no body, and the answer is whole. */
+  readonly endOfStream: boolean;
+};
+
+export interface SharedEnd {
+  /** Of the body, in all. */
+  readonly bytes: number;
+  readonly trailers: HeaderList | null;
+}
+
+export function writeHead(head: SharedHead): Buffer {
+  const { status, headers, contentLength, endOfStream } = head;
+  return Buffer.from(JSON.stringify({ status, headers: replayedHeaders(headers), contentLength, endOfStream }));
+}
+
+/** Of authenticated bytes; null where another version wrote them in another shape. */
+export function readHead(content: Buffer): SharedHead | null {
+  const data = parse(content);
+  if (data === null) return null;
+  const { status, headers, contentLength, endOfStream } = data;
+  const isLength = contentLength === null || typeof contentLength === 'number';
+  if (typeof status !== 'string' || !isHeaderList(headers) || !isLength || typeof endOfStream !== 'boolean')
+    return null;
+  return { status, headers, contentLength, endOfStream };
+}
+
+export function writeEnd({ bytes, trailers }: SharedEnd): Buffer {
+  return Buffer.from(JSON.stringify({ bytes, trailers: trailers === null ? null : replayedTrailers(trailers) }));
+}
+
+export function readEnd(content: Buffer): SharedEnd | null {
+  const data = parse(content);
+  if (data === null) return null;
+  const { bytes, trailers } = data;
+  if (typeof bytes !== 'number' || !(trailers === null || isHeaderList(trailers))) return null;
+  return { bytes, trailers };
+}
+
+function parse(content: Buffer): Record<string, unknown> | null {
+  try {
+    const data: unknown = JSON.parse(content.toString('utf8'));
+    return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+function isHeaderList(data: unknown): data is HeaderList {
+  return (
+    Array.isArray(data) &&
+    data.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === 'string'))
+  );
+}
