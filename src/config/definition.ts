@@ -6,6 +6,7 @@ import { z } from 'zod';
 
 import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
+import type { Prices } from './prices.ts';
 import type { Address } from './values/address.ts';
 import { keysOf } from './mistakes/keys.ts';
 import { leastSecretBytes } from './named-files/secret.ts';
@@ -18,6 +19,7 @@ import { tracing, type TracingConfig, type TracingContent } from './tracing-defi
 import { redis, type RedisConfig } from './fleet/redis.ts';
 import {
   address,
+  amount,
   confidentialText,
   count,
   duration,
@@ -77,6 +79,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** Null: off. */
   readonly tracing: TracingConfig | null;
+  /** By model, for what followers did not cost. */
+  readonly prices: Prices;
   /** Endpoints besides the known ones. */
   readonly profiles: readonly AddedProfile[];
   /** What applies where no other policy does. */
@@ -161,6 +165,10 @@ const file = z.strictObject({
   drain: duration().default(1800 * second),
   log: z.strictObject({ level: oneOf(logLevels).default('info') }).prefault({}),
   tracing,
+  prices: z
+    .record(z.string(), z.strictObject({ prompt: amount(), completion: amount() }))
+    .transform((read): Prices => new Map(Object.entries(read)))
+    .default(new Map()),
   profiles: z.array(addedProfile).max(256).default([]),
   policies: z.unknown().default({}),
 });
@@ -219,6 +227,7 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     drainMs: read.drain,
     logLevel: read.log.level,
     tracing: read.tracing,
+    prices: read.prices,
     profiles: read.profiles,
     policy: policyNamed(reservedNames.base, {
       ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines, rollout, shadow },

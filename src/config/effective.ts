@@ -44,6 +44,7 @@ export function renderEffective(config: Config): string {
     drain: formatDuration(config.drainMs),
     log: { level: config.logLevel },
     tracing: renderTracing(config.tracing),
+    prices: Object.fromEntries(config.prices),
     profiles: config.profiles.map(renderProfile),
     policies: Object.fromEntries(config.policies.map((named) => [named.policy.name, renderNamed(named)])),
   };

@@ -35,6 +35,10 @@ export interface ExchangeEnd {
   readonly wouldFlight: string | null;
   /** Cut to 8 hex digits. */
   readonly key8: string | null;
+  /** A digest under the secret, cut to 16 hex digits: the same for one tenant, and nobody's name. */
+  readonly tenant: string | null;
+  /** Of a follower: whether its body was not the leader's byte by byte. */
+  readonly bodyDiffers: boolean | null;
   /** Null where no request's head came, or no ticket. */
   readonly policy: string | null;
   /** Status of the answer, where it passed here. */
@@ -214,6 +218,8 @@ function exchangeFields(end: ExchangeEnd): Record<string, unknown> {
     would: end.would,
     wouldFlight: end.wouldFlight,
     key8: end.key8?.slice(0, 8) ?? null,
+    tenant: end.tenant?.slice(0, 16) ?? null,
+    bodyDiffers: end.bodyDiffers,
     policy: end.policy,
     status: end.status,
     bytes: end.bytes,

@@ -20,6 +20,8 @@ export interface Totals {
   readonly queue: number;
   /** Open gRPC streams. */
   readonly streams: number;
+  /** Of the flight that has been open longest; 0 without one. */
+  readonly oldestFlightMs: number;
 }
 
 export const lateJoinReasons = ['events', 'bytes', 'age', 'waiters'] as const;
@@ -66,6 +68,8 @@ export interface Metrics {
   readonly countShed: (reason: ShedReason) => void;
   readonly countShadow: (verdict: ShadowVerdict) => void;
   readonly countTokensSaved: (tokens: { prompt: number; completion: number }) => void;
+  /** In the unit of the configuration's prices. */
+  readonly countMoneySaved: (cost: { prompt: number; completion: number }) => void;
   /** Followers of a flight that had any. */
   readonly observeWaitersPerHit: (followers: number) => void;
   readonly observeLeaderLatency: (phase: 'first_byte' | 'total', ms: number, traceId: string | null) => void;
@@ -126,11 +130,7 @@ function countersOf(registry: Registry): Pick<Metrics, CounterName> {
     ),
     countUpstreamCall: plain('coalesce_upstream_calls_total', 'Upstream calls really made'),
     countNegativeHit: plain('coalesce_negative_hits_total', 'Answers replayed from the negative cache'),
-    countReload: labelled(
-      registry,
-      ['coalesce_config_reloads_total', 'Configurations read again', 'result'],
-      reloadResults,
-    ),
+    countReload: reloadCounter(registry),
     countLateJoinRejected: labelled(
       registry,
       ['coalesce_late_join_rejected_total', 'Joins that a flight no longer took', 'reason'],
@@ -146,7 +146,16 @@ function countersOf(registry: Registry): Pick<Metrics, CounterName> {
     ),
     countShed: labelled(registry, ['coalesce_shed_total', 'Exchanges answered 429', 'reason'], shedReasons),
     countShadow: labelled(registry, ['coalesce_shadow_total', 'Verdicts of shadow mode', 'verdict'], shadowVerdicts),
-    countTokensSaved: tokenCounter(registry),
+    countTokensSaved: byKind(
+      registry,
+      'coalesce_tokens_saved_total',
+      'The usage that answers tell, times their followers',
+    ),
+    countMoneySaved: byKind(
+      registry,
+      'coalesce_money_saved_total',
+      'What the tokens saved cost by the configuration’s prices',
+    ),
     countSpansDropped: labelled(
       registry,
       ['coalesce_spans_dropped_total', 'Spans of traces that were not sent', 'reason'],
@@ -161,18 +170,29 @@ function countersOf(registry: Registry): Pick<Metrics, CounterName> {
   };
 }
 
-function tokenCounter(registry: Registry): Metrics['countTokensSaved'] {
-  const counter = new Counter({
-    name: 'coalesce_tokens_saved_total',
-    help: 'The usage that answers tell, times their followers',
-    labelNames: ['kind'],
-    registers: [registry],
-  });
+/** A gauge too, since a refused configuration stays wrong until the next one. */
+function reloadCounter(registry: Registry): Metrics['countReload'] {
+  const count = labelled(
+    registry,
+    ['coalesce_config_reloads_total', 'Configurations read again', 'result'],
+    reloadResults,
+  );
+  const help = 'Whether what the configuration’s files say is in force: 0 after a refusal';
+  const isInForce = new Gauge({ name: 'coalesce_config_last_reload_successful', help, registers: [registry] });
+  isInForce.set(1);
+  return (result) => {
+    count(result);
+    isInForce.set(result === 'applied' ? 1 : 0);
+  };
+}
+
+function byKind(registry: Registry, name: string, help: string): Metrics['countTokensSaved'] {
+  const counter = new Counter({ name, help, labelNames: ['kind'], registers: [registry] });
   const [prompt, completion] = [counter.labels('prompt'), counter.labels('completion')];
   for (const child of [prompt, completion]) child.inc(0);
-  return (tokens) => {
-    prompt.inc(tokens.prompt);
-    completion.inc(tokens.completion);
+  return (count) => {
+    prompt.inc(count.prompt);
+    completion.inc(count.completion);
   };
 }
 
@@ -232,7 +252,9 @@ function gauges(registry: Registry): (totals: Totals) => void {
   const replayBytes = gauge('coalesce_replay_bytes', 'Bytes in replay buffers now');
   const queue = gauge('coalesce_queue', 'Leaders that wait for admission now');
   const streams = gauge('coalesce_streams', 'Open gRPC streams now');
+  const oldest = gauge('coalesce_oldest_flight_age_seconds', 'Age of the flight that has been open longest');
   return (totals) => {
+    oldest.set(totals.oldestFlightMs / 1000);
     flights.set(totals.flights);
     waiters.set(totals.waiters);
     replayBytes.set(totals.replayBytes);

@@ -207,7 +207,7 @@ export class ExchangePump {
     const { fleet } = this.#terms;
     const verdict = judge({ head, body: command.body, profile, fleet }, { policy, secret });
     if (verdict.kind === 'bypass') return this.receive({ kind: 'judged', judgement: verdict });
-    this.#record.keyed(verdict.key);
+    this.#record.keyed(verdict.key, verdict.tenant);
     if (!isEnforced(verdict.key, policy)) {
       const would = table.shadow({ ...verdict, exchange: this.#id, policy, route: head.routeName });
       this.#record.shadowed(would);
@@ -223,6 +223,7 @@ export class ExchangePump {
       request: { head, body },
     };
     const decision = table.decide(arrival, this.#board.now());
+    if (decision.kind === 'board' && decision.bodyDiffers !== undefined) this.#record.joined(decision.bodyDiffers);
     this.receive({ kind: 'judged', judgement: { kind: 'decided', decision } });
   }
 

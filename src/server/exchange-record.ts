@@ -4,6 +4,7 @@ import type { Tokens } from '../coalesce/answer/usage.ts';
 import type { CallerRole, ExchangeId, FlightId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
 import { soleHeader, type RequestHead } from '../coalesce/request/head.ts';
+import type { Tenant } from '../coalesce/request/tenant.ts';
 import { bypassReasons, outcomes, shedReasons } from '../coalesce/request/outcomes.ts';
 import type { Would } from '../coalesce/shadow/shadow-table.ts';
 import type { Redemption } from '../coalesce/table/joining.ts';
@@ -19,6 +20,8 @@ export class ExchangeRecord {
   readonly #openedAt: number;
   readonly #trace: ExchangeTrace | null;
   #key8: string | null = null;
+  #tenant: Tenant | null = null;
+  #bodyDiffers: boolean | null = null;
   #requestId: string | null = null;
   #said: Metadata = {};
   #tokens: Tokens | null = null;
@@ -53,8 +56,14 @@ export class ExchangeRecord {
     this.#trace?.requested(head.headers);
   }
 
-  keyed(key: Key): void {
+  keyed(key: Key, tenant: Tenant): void {
     this.#key8 = key.slice(0, 8);
+    this.#tenant = tenant;
+  }
+
+  /** It joined a flight. */
+  joined(bodyDiffers: boolean): void {
+    this.#bodyDiffers = bodyDiffers;
   }
 
   /** What it would have been. */
@@ -149,6 +158,8 @@ export class ExchangeRecord {
       would: this.#would?.role ?? null,
       wouldFlight: this.#would?.flight ?? null,
       key8: this.#key8,
+      tenant: this.#tenant,
+      bodyDiffers: this.#bodyDiffers,
       policy: this.#policy,
       status,
       bytes,

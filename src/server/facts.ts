@@ -3,6 +3,8 @@
 import type { Fact, FlightReport } from '../coalesce/table/effects.ts';
 import type { Comparison } from '../coalesce/shadow/comparison.ts';
 import type { ExchangeId } from '../coalesce/flight/flight.ts';
+import type { Config } from '../config/definition.ts';
+import { costOf } from '../config/prices.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Tracing } from '../observe/tracing/open-tracing.ts';
@@ -15,6 +17,7 @@ interface Sinks {
   /** Of the recorded trace that an exchange is in; null: none. */
   readonly traceIdOf: (exchange: ExchangeId) => string | null;
   readonly now: () => number;
+  readonly config: Pick<Config, 'prices'>;
 }
 
 export function countFact(fact: Fact, sinks: Sinks): void {
@@ -52,7 +55,8 @@ export function countFact(fact: Fact, sinks: Sinks): void {
     case 'compared':
       return compared(fact.comparison, sinks);
     case 'tokensSaved':
-      return metrics.countTokensSaved(fact);
+      metrics.countTokensSaved(fact);
+      return metrics.countMoneySaved(costOf(sinks.config.prices, fact));
     case 'invariantBroken':
       return sinks.log.internalError(fact.error);
     case 'flightEnded':

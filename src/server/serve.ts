@@ -39,7 +39,10 @@ export async function startService(options: { config: Config; log: Log; pid: num
   const metrics = createMetrics((): Totals => totals());
   const tracing = await tracingOf(config, { metrics, log });
   const board = new Switchboard({ config, metrics, log, tracing });
-  const totals = (): Totals => ({ ...board.totals, streams: board.openExchanges });
+  const totals = (): Totals => {
+    const oldestFlightMs = board.table.oldestAge(board.now());
+    return { ...board.totals, streams: board.openExchanges, oldestFlightMs };
+  };
   const overloaded = overloadWatch(() => loopDelay.current(), {
     limitMs: () => board.config.limits.maxLoopDelayMs,
     log,

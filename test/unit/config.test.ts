@@ -291,10 +291,6 @@ describe('a mistaken configuration', () => {
     expect(mistakes(text)).toEqual([`c.yaml:1: ${expected}`]);
   });
 
-  it.each([['prices: {}', 'prices']])('%s is refused as not supported yet', (text, path) => {
-    expect(mistakes(text)).toEqual([`c.yaml:1: ${path}: not supported by this version, remove it`]);
-  });
-
   it.each([
     ['orphan_grace: 5', '5 is not allowed'],
     ['orphan_grace: 1.5s', '"1.5s" is not allowed'],

@@ -12,7 +12,7 @@ import {
 } from '../../src/observe/metrics.ts';
 import type { Metrics, Totals } from '../../src/observe/metrics.ts';
 
-const nothing: Totals = { flights: 0, waiters: 0, replayBytes: 0, queue: 0, streams: 0 };
+const nothing: Totals = { flights: 0, waiters: 0, replayBytes: 0, queue: 0, streams: 0, oldestFlightMs: 0 };
 
 /** The samples of one scrape, by their name and labels as printed. */
 async function scrape(metrics: Metrics): Promise<Map<string, number>> {
@@ -134,13 +134,23 @@ describe('metrics', () => {
   it('ask for the totals at each scrape', async () => {
     let totals = nothing;
     const metrics = createMetrics(() => totals);
-    totals = { flights: 1, waiters: 2, replayBytes: 3, queue: 4, streams: 5 };
+    totals = { flights: 1, waiters: 2, replayBytes: 3, queue: 4, streams: 5, oldestFlightMs: 6_500 };
     const full = await scrape(metrics);
-    const names = ['flights', 'waiters', 'replay_bytes', 'queue', 'streams'];
-    expect(names.map((name) => full.get(`coalesce_${name}`))).toEqual([1, 2, 3, 4, 5]);
+    const names = ['flights', 'waiters', 'replay_bytes', 'queue', 'streams', 'oldest_flight_age_seconds'];
+    expect(names.map((name) => full.get(`coalesce_${name}`))).toEqual([1, 2, 3, 4, 5, 6.5]);
     totals = nothing;
     const empty = await scrape(metrics);
-    expect(names.map((name) => empty.get(`coalesce_${name}`))).toEqual([0, 0, 0, 0, 0]);
+    expect(names.map((name) => empty.get(`coalesce_${name}`))).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
+  it('say whether what the configuration’s files say is in force', async () => {
+    const metrics = createMetrics(() => nothing);
+    const inForce = async (): Promise<unknown> => (await scrape(metrics)).get('coalesce_config_last_reload_successful');
+    expect(await inForce()).toBe(1);
+    metrics.countReload('refused');
+    expect(await inForce()).toBe(0);
+    metrics.countReload('applied');
+    expect(await inForce()).toBe(1);
   });
 
   it('hold those of the process too, and are each process’s own', async () => {

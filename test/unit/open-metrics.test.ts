@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createMetrics, type Metrics } from '../../src/observe/metrics.ts';
 import { asksForOpenMetrics } from '../../src/observe/open-metrics.ts';
 
-const nothing = { flights: 0, waiters: 0, replayBytes: 0, queue: 0, streams: 0 };
+const nothing = { flights: 0, waiters: 0, replayBytes: 0, queue: 0, streams: 0, oldestFlightMs: 0 };
 const openMetrics = 'application/openmetrics-text; version=1.0.0';
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 

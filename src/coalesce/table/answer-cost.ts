@@ -21,10 +21,11 @@ export function costOf({ usage }: Flight, answer: Answer): Tokens | null {
 }
 
 /** Once for each follower. */
-export function tellTokensSaved(board: Board, { followers }: Flight, { prompt, completion }: Tokens): void {
+export function tellTokensSaved(board: Board, { followers, model }: Flight, { prompt, completion }: Tokens): void {
   if (followers === 0) return;
   board.effects.push({
     kind: 'tokensSaved',
+    model,
     prompt: (prompt ?? 0) * followers,
     completion: (completion ?? 0) * followers,
   });

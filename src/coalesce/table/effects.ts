@@ -77,7 +77,12 @@ export type Fact =
   /** Under shadow, of two answers that would have been one. */
   | { readonly kind: 'compared'; readonly comparison: Comparison }
   /** What the followers of a flight that landed did not cost. */
-  | { readonly kind: 'tokensSaved'; readonly prompt: number; readonly completion: number }
+  | {
+      readonly kind: 'tokensSaved';
+      readonly model: string;
+      readonly prompt: number;
+      readonly completion: number;
+    }
   | { readonly kind: 'flightEnded'; readonly report: FlightReport }
   /** A bug; what it came up in was ended. */
   | { readonly kind: 'invariantBroken'; readonly error: unknown };

@@ -59,6 +59,14 @@ export function share(): z.ZodType<number> {
   return numberUpTo(1);
 }
 
+/** At least 0, not only whole numbers. */
+export function amount(): z.ZodType<number> {
+  const read = (value: unknown): number | null => {
+    return typeof value === 'number' && Number.isFinite(value) ? within(value, 0, 1e9) : null;
+  };
+  return scalar('a number from 0 to 1000000000', read, { type: 'number', minimum: 0, maximum: 1e9 });
+}
+
 /** One word of a closed list. */
 export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodType<Word> {
   const read = (value: unknown): Word | null => words.find((word) => word === value) ?? null;
