@@ -43,6 +43,8 @@ export type StackOptions = {
   readonly processor?: boolean;
   /** For the mock LLM. */
   readonly mock?: MockOptions;
+  /** A mock LLM that is somebody else's, in the place of one of its own. */
+  readonly upstream?: MockLlm;
 };
 
 export type Stack = {
@@ -104,8 +106,8 @@ const quietGauges = [
 async function assemble(options: StackOptions, closing: Closing, close: () => Promise<void>): Promise<Stack> {
   const folder = await mkdtemp(join(tmpdir(), 'envoy-coalescer-'));
   closing.push(() => rm(folder, { recursive: true, force: true }));
-  const mock = await startMockLlm(options.mock);
-  closing.push(() => mock.close());
+  const mock = options.upstream ?? (await startMockLlm(options.mock));
+  if (options.upstream === undefined) closing.push(() => mock.close());
   const processorPort = await freePort();
   const envoy = await startStackEnvoy(options, { folder, llmPort: mock.port, processorPort });
   closing.push(() => envoy.end());

@@ -29,6 +29,8 @@ export interface FlightRow {
   readonly key8: string;
   readonly leg: 'attached' | 'detached';
   readonly phase: string;
+  /** Whether it leads the fleet's flight, follows another instance's, or is this process's own. */
+  readonly fleet: 'leads' | 'follows' | 'apart';
   readonly age_ms: number;
   readonly waiters: number;
   readonly bytes: number;
@@ -159,8 +161,8 @@ function flightList({ flights }: AdminSources): Page {
 }
 
 /** Field by field: what else a row may carry is not for this page. */
-function shownRow({ id, key8, leg, phase, age_ms, waiters, bytes, model, policy }: FlightRow): FlightRow {
-  return { id, key8: key8.slice(0, 8), leg, phase, age_ms, waiters, bytes, model, policy };
+function shownRow({ id, key8, leg, phase, fleet, age_ms, waiters, bytes, model, policy }: FlightRow): FlightRow {
+  return { id, key8: key8.slice(0, 8), leg, phase, fleet, age_ms, waiters, bytes, model, policy };
 }
 
 function text(status: number, body: string): Page {

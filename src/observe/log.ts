@@ -60,6 +60,8 @@ export interface FlightEnd {
   /** Cut to 8 hex digits. */
   readonly key8: string;
   readonly leg: 'attached' | 'detached';
+  /** Whether it led the fleet's flight, followed another instance's, or was this process's own. */
+  readonly fleet: 'leads' | 'follows' | 'apart';
   readonly ending: FlightEnding;
   readonly status: number | null;
   readonly bytes: number;
@@ -237,6 +239,7 @@ function flightFields(end: FlightEnd): Record<string, unknown> {
     flight: end.flight,
     key8: end.key8.slice(0, 8),
     leg: end.leg,
+    fleet: end.fleet,
     ending: end.ending,
     status: end.status,
     bytes: end.bytes,

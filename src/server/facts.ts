@@ -72,6 +72,7 @@ function flightEnded(report: FlightReport, sinks: Sinks): void {
     flight: report.id,
     key8: report.key8,
     leg: report.leg,
+    fleet: report.fleet,
     ending: report.ending,
     status: report.status === null ? null : Number(report.status),
     bytes: report.bytes,

@@ -152,6 +152,7 @@ function flightsPage(board: Switchboard, totals: Totals): FlightsPage {
     key8: line.key8,
     leg: line.leg,
     phase: line.phase,
+    fleet: line.fleet,
     age_ms: Math.round(line.ageMs),
     waiters: line.waiters,
     bytes: line.bytes,

@@ -10,7 +10,7 @@ export interface BusyAdmin {
 }
 
 const row: FlightRow = {
-  ...{ id: '1', key8: '9d0369ce', leg: 'detached', phase: 'streaming', age_ms: 1200 },
+  ...{ id: '1', key8: '9d0369ce', leg: 'detached', fleet: 'apart', phase: 'streaming', age_ms: 1200 },
   ...{ waiters: 3, bytes: 56_000, model: 'a-model', policy: 'default' },
 };
 

@@ -18,6 +18,7 @@ const row: FlightRow = {
   key8: key,
   leg: 'detached',
   phase: 'streaming',
+  fleet: 'apart',
   age_ms: 12,
   waiters: 3,
   bytes: 100,

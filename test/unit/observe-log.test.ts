@@ -32,6 +32,7 @@ const flight: FlightEnd = {
   flight: 'f1',
   key8: key,
   leg: 'attached',
+  fleet: 'apart',
   ending: 'landed',
   status: 200,
   promptTokens: 12,

@@ -3,6 +3,7 @@
  * then does is in `launching.ts` and `answering.ts`.
  */
 
+import { APART } from '../flight/fleet-role.ts';
 import {
   lateJoinOf,
   waitersOf,
@@ -20,6 +21,7 @@ import type { ShedReason } from '../request/outcomes.ts';
 import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
 import { addCaller, conclude, generationsOf, publish, removeCaller, settle, type Board } from './board.ts';
+import { orphanedUntil } from './call-deadlines.ts';
 import type { OwnAnswer } from './effects.ts';
 import { letGo } from './giving-up.ts';
 import { launch, leadAttached } from './launching.ts';
@@ -117,12 +119,13 @@ function issueTicket(board: Board, flight: Flight, seat: Seat): Extract<Decision
 function begin(board: Board, arrival: Arrival, now: number): Decision {
   if (!hasRoomForFlight(board, arrival)) return { kind: 'alone', reason: 'limit' };
   const { admission } = board;
-  const mustQueue = !admission.isOpen(arrival.tenant, arrival.key);
+  // Where flights are shared, whether it needs a slot is known only once the fleet has been asked.
+  const mustQueue = !board.sharesFlights && !admission.isOpen(arrival.tenant, arrival.key);
   if (mustQueue && !admission.hasPlaceFor(arrival.tenant)) return shed(board, arrival.errorShape, now);
   const flight = newFlight(board, arrival, now);
   publish(board, flight);
   board.effects.push({ kind: 'missed' });
-  if (board.leg === 'attached' && !mustQueue) {
+  if (board.leg === 'attached' && !mustQueue && !board.sharesFlights) {
     leadAttached(board, flight, { exchange: arrival.exchange, now });
     return { kind: 'lead', flight: flight.id };
   }
@@ -167,6 +170,8 @@ function newFlight(board: Board, arrival: Arrival, now: number): Flight {
     attempts: 0,
     queuedMs: 0,
     holdsSlot: false,
+    holdsFleetSlot: false,
+    fleet: APART,
     recordsWhole: true,
     orphanedAt: null,
     ending: null,
@@ -212,7 +217,7 @@ export function redeem(
 export function callerLeft(board: Board, exchange: ExchangeId, now: number): void {
   const caller = board.aboard.get(exchange);
   if (caller === undefined) return;
-  const queued = caller.flight.state.phase === 'queued';
+  const queued = 'since' in caller.flight.state;
   board.effects.push({ kind: 'callerLeft', role: queued ? 'queued' : leavingRole(caller) });
   dropCaller(board, caller, now);
 }
@@ -236,13 +241,17 @@ function isHeldBackBy({ flight, cursor }: Caller): boolean {
 }
 
 function flightEmptied(board: Board, flight: Flight, now: number): void {
-  const { phase } = flight.state;
-  if (phase === 'boarding' || phase === 'queued') {
+  if (!hasCall(flight)) {
     conclude(board, flight, { ending: 'abandoned', now });
     return;
   }
   if (flight.leg === 'attached') return;
   flight.orphanedAt = now;
-  const orphanUntil = now + board.limits.orphanGraceMs;
-  board.deadlines.set(flight, Math.min(board.deadlines.dueAt(flight) ?? Infinity, orphanUntil));
+  board.deadlines.set(flight, Math.min(board.deadlines.dueAt(flight) ?? Infinity, orphanedUntil(board, flight)));
+}
+
+/** Whether a call of its own runs, or is to be made again. */
+function hasCall({ state, fleet }: Flight): boolean {
+  const { phase } = state;
+  return phase === 'calling' || phase === 'backingOff' || (phase === 'answering' && fleet.role !== 'follows');
 }
