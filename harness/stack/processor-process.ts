@@ -51,8 +51,9 @@ export async function startProcessor(
     config,
     configPath,
     reload: async (next) => {
-      await writeFile(configPath, typeof next === 'string' ? next : stringify(next));
       const earlier = reloads(await metrics());
+      // At once after it: given time, the processor would see the change by itself, and read it twice.
+      await writeFile(configPath, typeof next === 'string' ? next : stringify(next));
       child.kill('SIGHUP');
       const look = async (): Promise<true | undefined> => (reloads(await metrics()) > earlier ? true : undefined);
       await waitUntil(child, { what: 'reading of its configuration', timeoutMs: 5_000, look });

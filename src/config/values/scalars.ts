@@ -139,7 +139,8 @@ export function confidentialText(allowed: string): z.ZodType<string> {
 export function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a mapping';
-  const text = JSON.stringify(value) ?? String(value);
+  // Who puts a credential into a URL does not want it in a log.
+  const text = (JSON.stringify(value) ?? String(value)).replaceAll(/\/\/[^/?#\s]*@/g, '//<redacted>@');
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
