@@ -6,10 +6,10 @@ import { DeadlineQueue } from '../../dist/coalesce/flight/deadline-queue.js';
 
 const TELLING_IDLE_MS = 777;
 
-const takeDue = DeadlineQueue.prototype.takeDue;
+const takeDue = Reflect.get(DeadlineQueue.prototype, 'takeDue');
 
 DeadlineQueue.prototype.takeDue = function takeBroken(now) {
-  const due = takeDue.call(this, now);
+  const due = Reflect.apply(takeDue, this, [now]);
   const policy = due?.policy;
   if (policy?.deadlines.idleMs === TELLING_IDLE_MS && due.state.phase === 'answering') {
     const breakOnce = () => {
