@@ -29,8 +29,10 @@ export type StackOptions = {
   readonly envoyVersion?: string;
   /** Envoy's worker threads; 2 unless given. */
   readonly concurrency?: number;
-  /** More for Envoy's command line. */
+  /** More command-line arguments for Envoy, as `--drain-time-s`. */
   readonly envoyArgs?: readonly string[];
+  /** Options of Node for the processor's process, as `--import`. */
+  readonly nodeOptions?: readonly string[];
   /** Merged into the shipped processor configuration, object by object. `listen` and `admin` are the stack's. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Changes the shipped Envoy configuration, after its ports are set. */
@@ -158,7 +160,7 @@ async function startStackProcessor(
     ...(places.egressUrl === undefined ? {} : { egress: places.egressUrl }),
   };
   const config = merge(merge(shipped, own), options.config ?? {});
-  return startProcessor(config, { folder: places.folder, adminPort });
+  return startProcessor(config, { folder: places.folder, adminPort, nodeOptions: options.nodeOptions });
 }
 
 type Members = Readonly<Record<string, unknown>>;

@@ -42,7 +42,8 @@ export interface AdminSources {
   readonly flights: () => FlightsPage;
   /** True, or why no new traffic should come. */
   readonly ready: () => true | string;
-  readonly metrics: () => Promise<MetricsPage>;
+  /** `accept`: of the request's header. */
+  readonly metrics: (accept: string) => Promise<MetricsPage>;
 }
 
 export interface AdminOptions {
@@ -66,7 +67,7 @@ interface Page {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type PageMaker = (sources: AdminSources) => Page | Promise<Page>;
+type PageMaker = (sources: AdminSources, accept: string) => Page | Promise<Page>;
 
 /** A closing server no longer times its connections out. */
 const closeGraceMs = 500;
@@ -75,7 +76,10 @@ const plain = 'text/plain; charset=utf-8';
 const probePages: readonly (readonly [path: string, make: PageMaker])[] = [
   ['/healthz', () => text(200, 'ok\n')],
   ['/readyz', readiness],
-  ['/metrics', async ({ metrics }) => ({ status: 200, ...(await metrics()) })],
+  [
+    '/metrics',
+    async ({ metrics }, accept) => ({ status: 200, ...(await metrics(accept)), headers: { vary: 'accept' } }),
+  ],
 ];
 
 const livePageAnswer: Page = {
@@ -138,7 +142,7 @@ async function pageFor(
   if (make === undefined) return text(404, 'not found\n');
   if (request.method !== 'GET' && request.method !== 'HEAD') return text(405, 'only GET and HEAD\n');
   try {
-    return await make(sources);
+    return await make(sources, request.headers.accept ?? '');
   } catch (error) {
     return text(500, `cannot be shown: ${error instanceof Error ? error.message : String(error)}\n`);
   }

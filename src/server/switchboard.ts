@@ -17,6 +17,7 @@ import type { ExchangeEvent } from '../extproc/exchange-phase.ts';
 import { joinBody } from '../extproc/wire.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { Tracing } from '../observe/tracing/open-tracing.ts';
 import { createEgress, type Egress } from '../upstream/call.ts';
 import { exchangeEvent } from './exchange-event.ts';
 import { countFact } from './facts.ts';
@@ -26,12 +27,16 @@ import { randomHexSource } from './random-hex.ts';
 /** An exchange as the switchboard reaches it. */
 export interface Reachable {
   readonly receive: (event: ExchangeEvent) => void;
+  /** Of the recorded trace that it is in; null: none. */
+  readonly traceId: string | null;
 }
 
 export class Switchboard {
   readonly table: FlightTable;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Null: off. */
+  readonly tracing: Tracing | null;
   #config: Config;
   #secret: Uint8Array;
   #profiles: readonly Profile[];
@@ -44,11 +49,12 @@ export class Switchboard {
   #egressIsUp = true;
   #lastId = 0;
 
-  constructor(options: { config: Config; metrics: Metrics; log: Log }) {
+  constructor(options: { config: Config; metrics: Metrics; log: Log; tracing: Tracing | null }) {
     const { config } = options;
     this.#config = config;
     this.metrics = options.metrics;
     this.log = options.log;
+    this.tracing = options.tracing;
     this.#secret = config.secret ?? randomBytes(32);
     this.#profiles = profilesOf(config);
     const randomHex = randomHexSource();
@@ -100,6 +106,10 @@ export class Switchboard {
   /** Milliseconds on a clock that only runs forward. */
   now(): number {
     return performance.now();
+  }
+
+  traceIdOf(exchange: ExchangeId): string | null {
+    return this.#exchanges.get(exchange)?.traceId ?? null;
   }
 
   get openExchanges(): number {
@@ -206,7 +216,7 @@ export class Switchboard {
         this.#exchanges.get(effect.exchange)?.receive(exchangeEvent(effect));
         return;
       case 'startCall':
-        this.#egress?.call(effect.flight, effect.request);
+        this.#egress?.call(effect.flight, effect.request, this.tracing?.headersOf(effect.flight) ?? []);
         return;
       case 'cancelCall':
         this.#egress?.cancel(effect.flight);

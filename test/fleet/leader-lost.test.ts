@@ -90,6 +90,9 @@ withRedis.each(kinds)('$leg, on $on', ({ leg, start }) => {
     const cut = await ends(others);
     expectCut(cut);
     for (const { endedAtMs } of cut) expect((endedAtMs ?? Infinity) - killedAt).toBeLessThan(leaseMs + slackMs);
+    const lost = 'coalesce_flight_endings_total{ending="lease_lost"}';
+    const endings = await Promise.all(fleet.stacks.slice(1).map(({ processor }) => processor.metrics()));
+    expect(endings.map((samples) => samples.get(lost))).toEqual([1, 1]);
     gate.open();
     if (leg === 'attached') expectWhole(await ends([first]), upstream.calls(prompt)[0]);
     else expectCut(await ends([first]));

@@ -20,7 +20,7 @@ export async function startBusyAdmin(flights: readonly Partial<FlightRow>[], por
   const sum = (read: (one: FlightRow) => number): number => rows.reduce((total, one) => total + read(one), 0);
   const totals = { flights: rows.length, waiters: sum((one) => one.waiters), queue: 0, streams: rows.length };
   const bytes = sum((one) => one.bytes);
-  const metrics = createMetrics(() => ({ ...totals, replayBytes: bytes }));
+  const metrics = createMetrics(() => ({ ...totals, replayBytes: bytes, oldestFlightMs: 0 }));
   const sources = {
     metrics: metrics.page,
     ready: () => true as const,

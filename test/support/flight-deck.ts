@@ -64,7 +64,13 @@ export function tenantNamed(name: string): Tenant {
 
 /** An answer's head: 200, an event stream of unknown length, with changes. */
 export function answerHead(changes: Partial<AnswerHead> = {}): AnswerHead {
-  return { status: '200', headers: [['content-type', 'text/event-stream']], contentLength: null, ...changes };
+  return {
+    status: '200',
+    headers: [['content-type', 'text/event-stream']],
+    contentLength: null,
+    announcesTrailers: false,
+    ...changes,
+  };
 }
 
 export interface Aboard {

@@ -128,7 +128,7 @@ export class FlightWorld {
     if (isAll) this.#finishCall(call);
     const type = options.events ? 'text/event-stream' : 'application/json';
     const headers = [['x-flight', call.flight] as const, ['content-type', type] as const];
-    const head = { status: options.status, headers, contentLength: call.length };
+    const head = { status: options.status, headers, contentLength: call.length, announcesTrailers: false };
     this.deck.began(call.flight, head, options.endOfStream);
     if (isAll) this.#endOfAnswer(call, false);
     this.settle();

@@ -52,7 +52,14 @@ afterEach(async () => {
 });
 
 function sources(changes: Partial<AdminSources> = {}): AdminSources {
-  const metrics = createMetrics(() => ({ flights: 1, waiters: 3, replayBytes: 100, queue: 0, streams: 4 }));
+  const metrics = createMetrics(() => ({
+    flights: 1,
+    waiters: 3,
+    replayBytes: 100,
+    queue: 0,
+    streams: 4,
+    oldestFlightMs: 0,
+  }));
   return { flights: () => ({ flights: [row], totals }), ready: () => true, metrics: metrics.page, ...changes };
 }
 

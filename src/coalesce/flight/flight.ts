@@ -36,6 +36,8 @@ export interface AnswerHead {
   readonly headers: HeaderList;
   /** Bytes that the head promises; null where it does not say. */
   readonly contentLength: number | null;
+  /** It names trailers that come behind the body (RFC 9110, 6.6.2). */
+  readonly announcesTrailers: boolean;
 }
 
 /** What the detached leg needs to make the call: the first caller's request. */

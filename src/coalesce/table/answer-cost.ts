@@ -27,6 +27,7 @@ export function tellTokensSaved(board: Board, flight: Flight, { prompt, completi
   if (followers === 0) return;
   board.effects.push({
     kind: 'tokensSaved',
+    model: flight.model,
     prompt: (prompt ?? 0) * followers,
     completion: (completion ?? 0) * followers,
   });

@@ -47,10 +47,10 @@ export function answerBegan(
   flight.state = { phase: 'answering', startedAt, leader, answer };
   // Whoever follows may have to make the call after all, for callers that have no bytes yet.
   if (isOwn) dropRequest(board, flight);
-  if (isOwn) board.effects.push({ kind: 'firstByteCame', afterMs: now - startedAt });
+  if (isOwn) board.effects.push({ kind: 'firstByteCame', flight: flight.id, afterMs: now - startedAt });
   publishHead(flight, came, board.effects);
   board.deadlines.set(flight, nextCallDeadline(board, flight));
-  if (came.endOfStream || head.contentLength === 0) land(board, flight, { trailers: null, now });
+  if (came.endOfStream || isWhole(answer)) land(board, flight, { trailers: null, now });
   else wakeAboard(board, flight);
 }
 
@@ -79,11 +79,17 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
   board.replayBytes += came.bytes.length;
   holdLimits(board, flight, { answer, now: came.now });
   publishGrowth(flight, came, board.effects);
-  const { contentLength } = answer.head;
-  if (contentLength !== null && answer.buffer.length >= contentLength)
-    return land(board, flight, { trailers: null, now: came.now });
+  if (isWhole(answer)) return land(board, flight, { trailers: null, now: came.now });
   wakeAboard(board, flight);
   return null;
+}
+
+/**
+ * All bytes that the head promised are there: the end need not be awaited, and goes out with the last of them. Trailers can
+ * still follow them on HTTP/2, and are waited for where the head names them.
+ */
+function isWhole({ head, buffer }: Answer): boolean {
+  return head.contentLength !== null && !head.announcesTrailers && buffer.length >= head.contentLength;
 }
 
 /** The answer ended as its upstream meant it to. Shorter than its head promised, it counts as cut. What it cost, where it says so. */
@@ -109,7 +115,7 @@ function land(board: Board, flight: Flight, came: { trailers: HeaderList | null;
   flight.state = { phase: 'landed', answer, trailers: came.trailers, tokens };
   board.deadlines.remove(flight);
   if (flight.fleet.role !== 'follows') {
-    board.effects.push({ kind: 'answerCompleted', afterMs: came.now - startedAt });
+    board.effects.push({ kind: 'answerCompleted', flight: flight.id, afterMs: came.now - startedAt });
   }
   if (tokens !== null) tellTokensSaved(board, flight, tokens);
   conclude(board, flight, { ending: failed ? 'failed_status' : 'landed', now: came.now });

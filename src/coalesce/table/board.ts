@@ -197,6 +197,8 @@ function reportOf(flight: Flight, options: { ending: FlightEnding; now: number }
     id: flight.id,
     key8: flight.key.slice(0, 8),
     leg: flight.leg,
+    model: flight.model,
+    policy: flight.policy.name,
     fleet: flight.fleet.role,
     ending: options.ending,
     followers: flight.followers,

@@ -52,7 +52,7 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
     board.deadlines.remove(caller);
     const role = caller.role === 'leader' && !isOwner(caller) ? 'follower' : caller.role;
     const freshForMs = caller.freshUntil === null ? null : Math.max(0, caller.freshUntil - now);
-    if (role === 'follower') board.effects.push({ kind: 'followerServed', waitedMs: now - caller.arrivedAt });
+    if (role === 'follower') board.effects.push({ kind: 'followerServed', exchange, waitedMs: now - caller.arrivedAt });
     const endOfStream = ends() && trailers === null;
     const piece: Delivery = { kind: 'head', head: answer.head, role, freshForMs, endOfStream };
     return endOfStream ? last(piece) : piece;

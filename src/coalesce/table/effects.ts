@@ -79,6 +79,9 @@ export interface FlightReport {
   readonly id: FlightId;
   readonly key8: string;
   readonly leg: Leg;
+  readonly model: string;
+  /** Its name. */
+  readonly policy: string;
   /** What it was to the fleet. */
   readonly fleet: FleetRole['role'];
   readonly ending: FlightEnding;
@@ -103,9 +106,9 @@ export type Fact =
   /** An answer is replayed from the negative cache. */
   | { readonly kind: 'negativeHit' }
   | { readonly kind: 'upstreamCalled' }
-  | { readonly kind: 'firstByteCame'; readonly afterMs: number }
-  | { readonly kind: 'answerCompleted'; readonly afterMs: number }
-  | { readonly kind: 'followerServed'; readonly waitedMs: number }
+  | { readonly kind: 'firstByteCame'; readonly flight: FlightId; readonly afterMs: number }
+  | { readonly kind: 'answerCompleted'; readonly flight: FlightId; readonly afterMs: number }
+  | { readonly kind: 'followerServed'; readonly exchange: ExchangeId; readonly waitedMs: number }
   | { readonly kind: 'lateJoinRejected'; readonly reason: 'events' | 'bytes' | 'age' | 'waiters' }
   | { readonly kind: 'promoted' }
   | { readonly kind: 'leaderLost' }
@@ -115,7 +118,12 @@ export type Fact =
   /** Under shadow, of two answers that would have been one. */
   | { readonly kind: 'compared'; readonly comparison: Comparison }
   /** What the followers of a flight that landed did not cost. */
-  | { readonly kind: 'tokensSaved'; readonly prompt: number; readonly completion: number }
+  | {
+      readonly kind: 'tokensSaved';
+      readonly model: string;
+      readonly prompt: number;
+      readonly completion: number;
+    }
   | { readonly kind: 'flightEnded'; readonly report: FlightReport }
   /** A bug; what it came up in was ended. */
   | { readonly kind: 'invariantBroken'; readonly error: unknown };

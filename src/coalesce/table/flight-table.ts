@@ -202,6 +202,13 @@ export class FlightTable {
     };
   }
 
+  /** Of the flight that has been open longest, in milliseconds; 0 without one. What has ended and is only read is none. */
+  oldestAge(now: number): number {
+    // In the order in which they began.
+    for (const { ending, begunAt } of this.#board.flights.values()) if (ending === null) return now - begunAt;
+    return 0;
+  }
+
   lines(now: number): FlightLine[] {
     return [...this.#board.flights.values()].map((flight) => ({
       id: flight.id,

@@ -47,7 +47,14 @@ export type Decision =
   /** Attached: the exchange goes on and its answer is to be captured. */
   | { readonly kind: 'lead'; readonly flight: FlightId }
   /** The exchange is to present this ticket to deliver. */
-  | { readonly kind: 'board'; readonly role: CallerRole; readonly flight: FlightId; readonly ticket: Ticket }
+  | {
+      readonly kind: 'board';
+      readonly role: CallerRole;
+      readonly flight: FlightId;
+      readonly ticket: Ticket;
+      /** A follower's body was not the leader's byte by byte. */
+      readonly bodyDiffers?: boolean;
+    }
   | { readonly kind: 'alone'; readonly reason: 'limit' }
   | { readonly kind: 'shed'; readonly reason: ShedReason; readonly answer: OwnAnswer };
 
@@ -75,8 +82,9 @@ type Boarding = { readonly arrival: Arrival; readonly now: number };
 
 function follow(board: Board, flight: Flight, boarding: Boarding): Decision {
   flight.followers += 1;
-  board.effects.push({ kind: 'hit', canonicalOnly: flight.rawDigest !== boarding.arrival.rawDigest });
-  return issueTicket(board, flight, { ...boarding, role: 'follower' });
+  const bodyDiffers = flight.rawDigest !== boarding.arrival.rawDigest;
+  board.effects.push({ kind: 'hit', canonicalOnly: bodyDiffers });
+  return { ...issueTicket(board, flight, { ...boarding, role: 'follower' }), bodyDiffers };
 }
 
 function replay(board: Board, kept: NegativeEntry, boarding: Boarding): Decision {
@@ -88,7 +96,7 @@ function replay(board: Board, kept: NegativeEntry, boarding: Boarding): Decision
 
 type Seat = Boarding & { readonly role: CallerRole; readonly freshUntil?: number };
 
-function issueTicket(board: Board, flight: Flight, seat: Seat): Decision {
+function issueTicket(board: Board, flight: Flight, seat: Seat): Extract<Decision, { kind: 'board' }> {
   const { arrival, now, role, freshUntil = null } = seat;
   const ticket = board.names.ticket();
   const expiresAt = now + board.limits.ticketTtlMs;
