@@ -31,7 +31,7 @@ test('any schedule of events keeps the books right and ends with nothing held', 
 
 test('a flight goes from phase to phase as docs/protocol.md says, and in no other way', () => {
   const seen: Transitions = new Map();
-  for (let number = 0; number < 12_000; number += 1) {
+  for (let number = 0; number < 20_000; number += 1) {
     fly(scheduleOf(1, number), { watch: (world) => watchTransitions(seen, world) });
   }
   const columns = [...new Set([...seen.values()].flatMap((row) => [...row.keys()]))];

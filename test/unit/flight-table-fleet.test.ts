@@ -70,7 +70,10 @@ describe.for(legs)('%s: who leads', (leg) => {
       {
         kind: 'publishHead',
         flight,
-        head: { status: '200', headers: [['content-type', 'text/event-stream']], contentLength: null },
+        head: {
+          ...{ status: '200', headers: [['content-type', 'text/event-stream']] },
+          ...{ contentLength: null, announcesTrailers: false },
+        },
         endOfStream: false,
         closesAfterMs: samplePolicy().lateJoin.maxAgeMs,
       },
