@@ -1,41 +1,46 @@
 /**
- * `npm run bench`: puts four loads on four targets, interleaved round by round, prints the report and writes it to
- * docs/benchmarks.md. It owns the options, the order of the runs and the end; what is measured is in measure/plan.ts.
+ * `npm run bench`: puts loads on targets, interleaved round by round, prints the report and writes it to docs/benchmarks.md.
+ * `npm run bench:gate` compares a short form with the ratios that are kept. It owns the options, the order of the runs and the
+ * end; what is measured is in loads/.
  */
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
+import { currentVersion, versionFromEnvironment } from '../harness/envoy-binary.ts';
 import { repositoryRoot } from '../harness/root.ts';
-import { fullSizes, type Load, loadsOf, quickSizes, warmUpSizes } from './measure/plan.ts';
+import { type KeySpeed, measureKeys } from './key.ts';
+import type { Load, Runs } from './loads/load.ts';
+import { loadsOf, warmUpLoads } from './loads/plan.ts';
 import { type Rig, type Run, startRig } from './measure/run.ts';
-import type { Target, TargetName } from './measure/targets.ts';
+import { type Target, type TargetName, targetNames } from './measure/targets.ts';
+import { type Options, readOptions, USAGE } from './options.ts';
+import { type CpuProfile, partsOf } from './profile/parts.ts';
+import { firstByteChart, gainChart } from './report/charts/charts.ts';
 import { documentOf } from './report/document.ts';
 import { describeMachine } from './report/machine.ts';
-import { type RunsByTarget, summaryOf } from './report/tables.ts';
-
-const USAGE = `usage: npm run bench -- [--quick] [--rounds N] [--codec]
-  --quick     a short form of one round that prints only
-  --rounds N  rounds, 1 to 20 (5 unless given, 1 with --quick)
-  --codec     only the wire codec, in this process`;
+import { gate, readRatios, writeRatios } from './report/ratios.ts';
+import { summaryOf, tableOf } from './report/tables.ts';
+import { type Row, rowsOf } from './report/targets-met.ts';
+import { buildGoTools } from './traffic/go-tools.ts';
 
 const startedAtMs = performance.now();
+const ratiosPath = join(repositoryRoot, 'bench', 'ratios.json');
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const options = readOptions();
-  if (options === undefined) {
+  const options = readOptions(process.argv.slice(2));
+  if (options === null) {
     console.error(USAGE);
     return 64;
   }
-  if (options.isCodec) {
-    await import('./codec.ts');
-    return 0;
-  }
   try {
-    await bench(options);
+    if (options.profile !== null) await printProfile(options.profile);
+    else if (options.kind === 'codec') await import('./codec.ts');
+    else if (options.kind === 'gate') return await passGate(options);
+    else if (options.kind === 'fleet') await import('./fleet.ts');
+    else await bench(options);
     return 0;
   } catch (error) {
     console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
@@ -43,57 +48,104 @@ async function main(): Promise<number> {
   }
 }
 
-type Options = { readonly isQuick: boolean; readonly isCodec: boolean; readonly rounds: number };
+/** How long the process and its compiled code take to settle, in ms. */
+const PROFILE_FROM_MS = 4_000;
 
-function readOptions(): Options | undefined {
-  try {
-    const { values } = parseArgs({
-      options: { quick: { type: 'boolean' }, codec: { type: 'boolean' }, rounds: { type: 'string' } },
-    });
-    const isQuick = values.quick === true;
-    const rounds = Number(values.rounds ?? (isQuick ? 1 : 5));
-    if (!Number.isInteger(rounds) || rounds < 1 || rounds > 20) return undefined;
-    return { isQuick, isCodec: values.codec === true, rounds };
-  } catch {
-    // An option that is not known: the caller gets the usage.
-    return undefined;
-  }
+async function printProfile(path: string): Promise<void> {
+  const profile = JSON.parse(await readFile(path, 'utf8')) as CpuProfile;
+  const rows = partsOf(profile, PROFILE_FROM_MS).map(([part, percent]) => [part, percent.toFixed(1)]);
+  console.log(tableOf(['part', '% of busy time'], rows));
 }
 
+type Measured = {
+  readonly client: Rig['client'];
+  readonly targets: readonly TargetName[];
+  readonly loads: readonly Load[];
+  readonly runs: Runs;
+  readonly keys: readonly KeySpeed[];
+  readonly rows: readonly Row[];
+};
+
 async function bench(options: Options): Promise<void> {
-  const sizes = options.isQuick ? quickSizes : fullSizes;
+  const measured = await measureAll(options);
+  const report = await reportOf(options, measured);
+  console.log(report);
+  if (options.form === 'whole' && options.only === null) await save(report, measured);
+  progress('done');
+}
+
+/** 0: no ratio is much worse than the kept one. */
+async function passGate(options: Options): Promise<number> {
+  const kept = readRatios(await readFile(ratiosPath, 'utf8'));
+  const { rows } = await measureAll(options);
+  const complaints = gate(
+    kept,
+    rows.map(({ ratio }) => ratio).filter((ratio) => ratio !== null),
+  );
+  for (const complaint of complaints) console.error(complaint);
+  console.log(
+    complaints.length === 0
+      ? `all ${kept.length} ratios hold`
+      : `${complaints.length} of ${kept.length} ratios do not hold`,
+  );
+  return complaints.length === 0 ? 0 : 1;
+}
+
+async function measureAll(options: Options): Promise<Measured> {
+  const tools = await buildGoTools();
+  if (tools === null)
+    progress('no Go toolchain on the PATH: client and upstream on Node, the no-op on grpc-js; some loads are left out');
+  const keys = measureKeys();
+  const loads = loadsOf(options.form).filter(
+    ({ name, needsGo }) =>
+      (tools !== null || needsGo !== true) &&
+      (options.only === null || options.only.some((start) => name.startsWith(start))),
+  );
+  const wanted = targetNames.filter((name) => loads.some(({ targets }) => targets.includes(name)));
   let close = (): Promise<void> => Promise.resolve();
   // What is still starting is killed as this process exits.
   const onSignal = (): void => void close().finally(() => process.exit(130));
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-  const rig = await startRig({ maxWaiters: 2 * sizes.callers, told: progress });
+  const rig = await startRig({ tools, targets: wanted, maxWaiters: 8_000, told: progress });
   close = () => rig.close();
   try {
-    for (const load of loadsOf(warmUpSizes)) {
-      for (const target of rig.targets) await tell(rig, { load, target, label: 'warm-up' });
-    }
-    const loads = loadsOf(sizes);
+    await warmUp(rig);
     const runs = await measure(rig, loads, options.rounds);
-    const report = await reportOf(rig, { ...options, loads, runs });
-    console.log(report);
-    if (!options.isQuick) await save(report);
+    const targets = rig.targets.map(({ name }) => name);
+    return { client: rig.client, targets, loads, runs, keys, rows: rowsOf(runs, worstKeys(keys)) };
   } finally {
     await rig.close();
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }
-  progress('done');
 }
 
-/** The runs of each load by target. The order of the targets turns with each round, so that none is always first. */
-async function measure(rig: Rig, loads: readonly Load[], rounds: number): Promise<RunsByTarget[]> {
-  const runs = loads.map(() => new Map<TargetName, Run[]>(rig.targets.map(({ name }) => [name, []])));
+/** Of each size the kind of body that fares worst. */
+function worstKeys(keys: readonly KeySpeed[]): Array<Pick<KeySpeed, 'size' | 'ratio'>> {
+  const sizes = [...new Set(keys.map(({ size }) => size))];
+  return sizes.map((size) => ({
+    size,
+    ratio: Math.min(...keys.filter((key) => key.size === size).map(({ ratio }) => ratio)),
+  }));
+}
+
+async function warmUp(rig: Rig): Promise<void> {
+  for (const load of warmUpLoads) {
+    const visited = rig.targets.filter(({ name }) => load.targets.includes(name));
+    for (const target of visited) await tell(rig, { load, target, label: 'warm-up' });
+  }
+}
+
+/** The order of the targets turns with each round, so that none is always first. */
+async function measure(rig: Rig, loads: readonly Load[], rounds: number): Promise<Runs> {
+  const runs = new Map(loads.map(({ name }) => [name, new Map<TargetName, Run[]>()]));
   for (let round = 0; round < rounds; round += 1) {
     const turn = round % rig.targets.length;
     const order = [...rig.targets.slice(turn), ...rig.targets.slice(0, turn)];
-    for (const [index, load] of loads.entries()) {
-      for (const target of order) {
+    for (const load of loads.filter(({ times = rounds }) => round < times)) {
+      for (const target of order.filter(({ name }) => load.targets.includes(name))) {
         const run = await tell(rig, { load, target, label: `round ${round + 1} of ${rounds}` });
-        runs[index]?.get(target.name)?.push(run);
+        const byTarget = runs.get(load.name);
+        byTarget?.set(target.name, [...(byTarget.get(target.name) ?? []), run]);
       }
     }
   }
@@ -102,27 +154,37 @@ async function measure(rig: Rig, loads: readonly Load[], rounds: number): Promis
 
 async function tell(rig: Rig, what: { load: Load; target: Target; label: string }): Promise<Run> {
   const { load, target, label } = what;
-  const run = await rig.run(target, load.order(target.url, `${label}, ${load.name}, ${target.name}`));
-  progress(`${label}  ${load.name.padEnd(8)}  ${target.name.padEnd(14)}  ${summaryOf(load, run)}`);
+  const order = load.order(target.url, `${label}, ${load.name}, ${target.name}`);
+  const run = await rig.run(target, order, { isCold: load.isCold === true });
+  progress(`${label}  ${load.name.padEnd(18)}  ${target.name.padEnd(16)}  ${summaryOf(load, run)}`);
   return run;
 }
 
-async function reportOf(
-  rig: Rig,
-  measured: Options & { loads: readonly Load[]; runs: readonly RunsByTarget[] },
-): Promise<string> {
-  const failedOpen = new Map<TargetName, number>();
-  for (const target of rig.targets) failedOpen.set(target.name, await target.failedOpen());
-  const machine = describeMachine((await rig.targets[0]?.envoyVersion()) ?? 'unknown');
-  const text = documentOf({ ...measured, machine, date: new Date(), failedOpen });
+async function reportOf({ form, rounds }: Options, measured: Measured): Promise<string> {
+  const machine = describeMachine(versionFromEnvironment() ?? currentVersion);
+  const seconds = (performance.now() - startedAtMs) / 1000;
+  const text = documentOf({ ...measured, machine, date: new Date(), rounds, isQuick: form === 'quick', seconds });
   const style = await resolveConfig(join(repositoryRoot, 'package.json'));
-  return format(text, { ...style, parser: 'markdown' });
+  return format(`${text}\n${keySection(measured.keys)}`, { ...style, parser: 'markdown' });
 }
 
-async function save(report: string): Promise<void> {
-  const path = join(repositoryRoot, 'docs', 'benchmarks.md');
-  await writeFile(path, report);
-  progress(`written to ${path}`);
+function keySection(keys: readonly KeySpeed[]): string {
+  const rows = keys.map(({ size, kind, ratio, mbPerSecond }) => [
+    `${size}, ${kind}`,
+    ratio.toFixed(2),
+    mbPerSecond.toFixed(0),
+  ]);
+  return `## The key of a body\n\nReading, canonical form and digest against \`JSON.parse\`, \`JSON.stringify\` and SHA-256; CPU time, best of interleaved rounds in one process.\n\n${tableOf(['body', 'their time ÷ ours', 'MB/s'], rows)}`;
+}
+
+async function save(report: string, { runs, rows }: Measured): Promise<void> {
+  const docs = join(repositoryRoot, 'docs');
+  await mkdir(join(docs, 'benchmarks'), { recursive: true });
+  await writeFile(join(docs, 'benchmarks.md'), report);
+  await writeFile(join(docs, 'benchmarks', 'first-byte.svg'), firstByteChart(runs));
+  await writeFile(join(docs, 'benchmarks', 'gain.svg'), gainChart(runs));
+  await writeFile(ratiosPath, writeRatios(rows.map(({ ratio }) => ratio).filter((ratio) => ratio !== null)));
+  progress(`written to ${docs} and ${ratiosPath}`);
 }
 
 /** On stderr, so that stdout holds the report alone. */

@@ -20,6 +20,7 @@ export type Prompt = {
   readonly isStream: boolean;
   readonly tokens: number;
   readonly gapMs: number;
+  readonly isOptedOut?: boolean;
 };
 
 const STREAM_END = 'data: [DONE]\n\n';
@@ -50,10 +51,14 @@ export function call(dispatcher: Dispatcher, prompt: Prompt, onFirstByte?: () =>
   });
 }
 
-function requestFor({ text, isStream, tokens, gapMs }: Prompt): Dispatcher.DispatchOptions {
+function requestFor({ text, isStream, tokens, gapMs, isOptedOut }: Prompt): Dispatcher.DispatchOptions {
   const { path, headers, body } = chat(text, {
     body: { stream: isStream },
-    headers: { 'x-mock-tokens': String(tokens), 'x-mock-gap-ms': String(gapMs) },
+    headers: {
+      'x-mock-tokens': String(tokens),
+      'x-mock-gap-ms': String(gapMs),
+      ...(isOptedOut && { 'x-coalesce': 'never' }),
+    },
   });
   return { method: 'POST', path: path ?? '/', headers, body };
 }

@@ -1,4 +1,4 @@
-/** What the bench's client is asked to do and what it reports: the words between main process and client process. */
+/** What the bench's client is asked to do and what it reports: the words between the bench and either client. */
 
 type Common = {
   /** Scheme, host and port. */
@@ -10,10 +10,33 @@ type Common = {
 
 export type Order = Common &
   (
-    | { readonly kind: 'burst'; readonly callers: number; readonly gapMs: number }
-    | { readonly kind: 'requests'; readonly connections: number; readonly durationMs: number }
+    | {
+        readonly kind: 'burst';
+        readonly callers: number;
+        readonly gapMs: number;
+        /** What the upstream waits before its first byte. */
+        readonly firstMs?: number;
+      }
+    | {
+        readonly kind: 'requests';
+        readonly connections: number;
+        readonly durationMs: number;
+        /** Each request says `x-coalesce: never`. */
+        readonly isOptedOut?: boolean;
+      }
     | { readonly kind: 'streams'; readonly connections: number; readonly waves: number }
     | { readonly kind: 'gaps'; readonly followers: number; readonly gapMs: number }
+    | {
+        readonly kind: 'open';
+        /** Requests per second, at fixed times whatever the answers take. */
+        readonly rate: number;
+        readonly durationMs: number;
+        /** Share of the requests that repeat the one before them, 0 to 1. */
+        readonly duplicates: number;
+        readonly firstMs: number;
+        readonly gapMs: number;
+        readonly isStream: boolean;
+      }
   );
 
 /** What came of it. Times in milliseconds. */
@@ -21,15 +44,18 @@ export type Outcome = {
   readonly calls: number;
   /** Calls that were not answered 200, or not to the end. */
   readonly failed: number;
-  /** Reads that brought bytes of a body, of all calls. */
-  readonly reads: number;
+  readonly upstreamCalls: number;
+  /** Reads that brought bytes of a body, of all calls; undefined where the client does not count them. */
+  readonly reads: number | undefined;
+  /** Tokens that all callers together got. */
+  readonly chunks: number;
   /** From the first call's start to the last call's end. */
   readonly wallMs: number;
   readonly firstByteP50Ms: number;
   readonly firstByteP99Ms: number;
   readonly totalP50Ms: number;
   readonly totalP99Ms: number;
-  /** Time between two reads: of the first caller, and of all that came after it. Only of `gaps`. */
+  /** Time between two tokens: of the first caller, and of all others. Not of every load. */
   readonly firstCallerGapP99Ms: number | undefined;
   readonly laterCallersGapP99Ms: number | undefined;
 };

@@ -21,6 +21,8 @@ export async function carryOut(order: Order): Promise<Outcome> {
         return outcomeOf(await streams(pool, order));
       case 'gaps':
         return gapsOf(await joinLate(pool, order));
+      case 'open':
+        throw new Error('this client knows no open loop');
     }
   } finally {
     await pool.destroy();
@@ -30,8 +32,17 @@ export async function carryOut(order: Order): Promise<Outcome> {
 type OrderOf<Kind extends Order['kind']> = Extract<Order, { kind: Kind }>;
 
 function connectionsOf(order: Order): number {
-  if (order.kind === 'burst') return order.callers;
-  return order.kind === 'gaps' ? order.followers + 1 : order.connections;
+  switch (order.kind) {
+    case 'burst':
+      return order.callers;
+    case 'gaps':
+      return order.followers + 1;
+    case 'requests':
+    case 'streams':
+      return order.connections;
+    case 'open':
+      return 1;
+  }
 }
 
 /** Identical streams, all at once, each on a new connection. */
@@ -42,13 +53,13 @@ function burst(pool: Pool, { callers, label, tokens, gapMs }: OrderOf<'burst'>):
 
 /** Unique requests for a small JSON answer; each connection sends its next one when it has the answer. */
 async function requests(pool: Pool, order: OrderOf<'requests'>): Promise<Call[]> {
-  const { connections, durationMs, label, tokens } = order;
+  const { connections, durationMs, label, tokens, isOptedOut = false } = order;
   const until = performance.now() + durationMs;
   const loop = async (connection: number): Promise<Call[]> => {
     const calls: Call[] = [];
     while (performance.now() < until) {
       const text = `${label}, connection ${connection}, request ${calls.length}`;
-      calls.push(await call(pool, { text, isStream: false, tokens, gapMs: 0 }));
+      calls.push(await call(pool, { text, isStream: false, tokens, gapMs: 0, isOptedOut }));
     }
     return calls;
   };
@@ -104,6 +115,9 @@ function outcomeOf(calls: readonly Call[]): Outcome {
   return {
     calls: calls.length,
     failed: calls.length - whole.length,
+    // The upstream counts them, in another process.
+    upstreamCalls: 0,
+    chunks: whole.reduce((sum, { readsAtMs }) => sum + readsAtMs.length, 0),
     reads: calls.reduce((sum, { readsAtMs }) => sum + readsAtMs.length, 0),
     wallMs: endedAtMs - startedAtMs,
     firstByteP50Ms: percentile(firstBytes, 0.5),

@@ -1,4 +1,4 @@
-/** CPU time of single processes and of the whole machine, from Linux's /proc; NaN where there is none. */
+/** CPU time and memory of single processes, and CPU time of the whole machine, from Linux's /proc; NaN where there is none. */
 import { readFile } from 'node:fs/promises';
 
 /** What user space is told is always in hundredths of a second (proc(5): USER_HZ). */
@@ -19,6 +19,19 @@ export async function cpuSecondsOfMachine(): Promise<number> {
   return (
     [user, nice, system, irq, softirq].reduce<number>((sum, ticks) => sum + (ticks ?? Number.NaN), 0) / TICKS_PER_SECOND
   );
+}
+
+/** Resident memory of a process now, in bytes. */
+export async function residentBytesOf(pid: number): Promise<number> {
+  const status = await readProc(`/proc/${pid}/status`);
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) * 1024;
+}
+
+/** A process with all its children: Varnish does its work in one. */
+export async function cpuSecondsOfFamily(pid: number): Promise<number> {
+  const children = (await readProc(`/proc/${pid}/task/${pid}/children`)).trim().split(' ').filter(Boolean).map(Number);
+  const seconds = await Promise.all([cpuSecondsOf(pid), ...children.map(cpuSecondsOfFamily)]);
+  return seconds.reduce((sum, each) => sum + each, 0);
 }
 
 function readProc(path: string): Promise<string> {

@@ -1,90 +1,135 @@
 /**
- * The four targets that are measured side by side, each with an Envoy of its own from the configurations that we ship, all
- * in front of the same upstream. The loads on them are left to plan.ts.
+ * What is measured side by side, all in front of the same upstream: Envoys with the configurations that we ship, with ours,
+ * no-op or no filters, and Varnish. The loads on them are left to loads/.
  */
-import {
-  connectionManager,
-  type EnvoyConfig,
-  expectQuiet,
-  setClusterPort,
-  type Stack,
-  startStack,
-} from '../../harness/stack.ts';
+import { type EnvoyConfig, expectQuiet, setClusterPort, type Stack, startStack } from '../../harness/stack.ts';
+import { type NoopMode, useNoop } from './noop-filters.ts';
+import { startVarnish } from './varnish.ts';
 
 /** In the order of the report. */
-export const targetNames = ['Envoy alone', 'no-op ext_proc', 'ours attached', 'ours detached'] as const;
+export const targetNames = [
+  'direct',
+  'Envoy alone',
+  'no-op headers',
+  'no-op attached',
+  'no-op immediate',
+  'no-op on grpc-js',
+  'ours attached',
+  'ours detached',
+  'Varnish',
+] as const;
 export type TargetName = (typeof targetNames)[number];
+
+/** What each of them is, for the report. */
+export const targetTexts: Readonly<Record<TargetName, string>> = {
+  direct: 'the upstream without anything before it',
+  'Envoy alone': 'the shipped configuration without our two filters',
+  'no-op headers': 'one ext_proc filter that sees the request’s headers, before a processor in Go that changes nothing',
+  'no-op attached':
+    'the same, in the modes of an attached leader: request body buffered; response head, body (streamed) and trailers sent',
+  'no-op immediate': 'the same, but the processor reads the request and answers it itself, as deliver does',
+  'no-op on grpc-js': 'as “no-op attached”, before a processor on grpc-js',
+  'ours attached': '`envoy.attached.yaml` with `coalescer.attached.yaml`',
+  'ours detached': '`envoy.yaml` with `coalescer.yaml`',
+  Varnish: 'Varnish 7 that coalesces POST by body (bench/varnish)',
+};
 
 export type Target = {
   readonly name: TargetName;
   readonly url: string;
-  readonly envoyPid: number;
-  readonly processorPid: number | undefined;
+  /** Processes of the proxy itself, and of the processor behind it. Asked anew: a restart changes them. */
+  readonly pids: () => { readonly proxy: readonly number[]; readonly processor: number | undefined };
   /** Resolves when nothing of an earlier load is left in it. */
-  settle(): Promise<void>;
+  readonly settle: () => Promise<void>;
+  /** A new processor process, for what is measured cold. */
+  readonly restart: () => Promise<void>;
+  /** Samples of the processor's metrics; empty where it has none. */
+  readonly metrics: () => Promise<ReadonlyMap<string, number>>;
   /** Exchanges that Envoy has passed on because the processor failed or was late. */
-  failedOpen(): Promise<number>;
-  envoyVersion(): Promise<string>;
-  close(): Promise<void>;
+  readonly failedOpen: () => Promise<number>;
+  readonly close: () => Promise<void>;
 };
 
 export type Neighbours = {
   readonly upstreamPort: number;
-  readonly noop: { readonly pid: number; readonly port: number };
+  /** By mode; `grpc-js` is the one on Node. */
+  readonly noops: ReadonlyMap<NoopMode | 'grpc-js', { readonly pid: number; readonly port: number }>;
   /** Callers of one flight that the processor has to allow. */
   readonly maxWaiters: number;
 };
 
-/** Starts one of them. */
-export async function startTarget(name: TargetName, neighbours: Neighbours): Promise<Target> {
+/** Starts one of them; null where what it needs is not there. */
+export async function startTarget(name: TargetName, neighbours: Neighbours): Promise<Target | null> {
+  if (name === 'direct') return plainTarget(name, { port: neighbours.upstreamPort, pid: null });
+  if (name === 'Varnish') {
+    const varnish = await startVarnish(neighbours.upstreamPort);
+    return varnish === null ? null : { ...plainTarget(name, varnish), close: varnish.end };
+  }
+  const mode = noopModeOf(name);
+  const noop = mode === null ? undefined : neighbours.noops.get(mode);
+  if (mode !== null && noop === undefined) return null;
   const stack = await startStackOf(name, neighbours);
+  return stackTarget(name, stack, noop?.pid);
+}
+
+function stackTarget(name: TargetName, stack: Stack, noopPid: number | undefined): Target {
   const isOurs = name === 'ours attached' || name === 'ours detached';
-  const noopPid = name === 'no-op ext_proc' ? neighbours.noop.pid : undefined;
   return {
     name,
     url: stack.ingress.url,
-    envoyPid: stack.envoy.pid,
-    processorPid: isOurs ? stack.processor.pid : noopPid,
-    settle: async () => (isOurs ? expectQuiet(stack) : undefined),
+    pids: () => ({ proxy: [stack.envoy.pid], processor: isOurs ? stack.processor.pid : noopPid }),
+    settle: () => (isOurs ? expectQuiet(stack) : Promise.resolve()),
+    restart: () => (isOurs ? stack.processor.restart() : Promise.resolve()),
+    metrics: () => (isOurs ? stack.processor.metrics() : Promise.resolve(new Map())),
     failedOpen: async () => sum((await stack.envoy.stats('failure_mode_allowed$')).values()),
-    envoyVersion: () => envoyVersionOf(stack.envoy.adminUrl),
     close: () => stack.close(),
   };
 }
 
-/** As its admin interface tells it: commit, version and more, with slashes between. */
-async function envoyVersionOf(adminUrl: string): Promise<string> {
-  const answer = (await (await fetch(`${adminUrl}/server_info`)).json()) as { version: string };
-  return answer.version.split('/')[1] ?? answer.version;
+function plainTarget(name: TargetName, { port, pid }: { port: number; pid: number | null }): Target {
+  const nothing = (): Promise<void> => Promise.resolve();
+  return {
+    name,
+    url: `http://127.0.0.1:${port}`,
+    pids: () => ({ proxy: pid === null ? [] : [pid], processor: undefined }),
+    settle: nothing,
+    restart: nothing,
+    metrics: () => Promise.resolve(new Map()),
+    failedOpen: () => Promise.resolve(0),
+    close: nothing,
+  };
 }
 
-function startStackOf(name: TargetName, { upstreamPort, noop, maxWaiters }: Neighbours): Promise<Stack> {
-  const toUpstream = (config: EnvoyConfig): void => setClusterPort(config, 'llm', upstreamPort);
-  const config = { limits: { max_waiters: maxWaiters } };
+function noopModeOf(name: TargetName): NoopMode | 'grpc-js' | null {
   switch (name) {
-    case 'Envoy alone':
-      return startStack({ leg: 'attached', filters: false, mutateEnvoy: toUpstream });
-    case 'no-op ext_proc':
-      return startStack({
-        leg: 'attached',
-        processor: false,
-        mutateEnvoy: (envoy) => {
-          toUpstream(envoy);
-          useNoop(envoy, noop.port);
-        },
-      });
-    case 'ours attached':
-      return startStack({ leg: 'attached', config, mutateEnvoy: toUpstream });
-    case 'ours detached':
-      return startStack({ leg: 'detached', config, mutateEnvoy: toUpstream });
+    case 'no-op headers':
+      return 'headers';
+    case 'no-op attached':
+      return 'attached';
+    case 'no-op immediate':
+      return 'immediate';
+    case 'no-op on grpc-js':
+      return 'grpc-js';
+    default:
+      return null;
   }
 }
 
-/** The decide filter as we ship it, with another processor; the no-op gives no tickets, so deliver has nothing to do. */
-function useNoop(config: EnvoyConfig, port: number): void {
-  const manager = connectionManager(config, 'ingress');
-  manager.http_filters = manager.http_filters.filter(({ name }) => name !== 'coalesce.deliver');
-  setClusterPort(config, 'coalescer', port);
+function startStackOf(name: TargetName, { upstreamPort, noops, maxWaiters }: Neighbours): Promise<Stack> {
+  const toUpstream = (config: EnvoyConfig): void => setClusterPort(config, 'llm', upstreamPort);
+  const config = { limits: { max_waiters: maxWaiters } };
+  if (name === 'ours attached') return startStack({ leg: 'attached', config, mutateEnvoy: toUpstream });
+  if (name === 'ours detached') return startStack({ leg: 'detached', config, mutateEnvoy: toUpstream });
+  const mode = noopModeOf(name);
+  if (mode === null) return startStack({ leg: 'attached', filters: false, mutateEnvoy: toUpstream });
+  return startStack({
+    leg: 'attached',
+    processor: false,
+    mutateEnvoy: (envoy) => {
+      toUpstream(envoy);
+      useNoop(envoy, mode === 'grpc-js' ? 'attached' : mode, noops.get(mode)?.port ?? 0);
+    },
+  });
 }
 
 function sum(values: Iterable<number>): number {
