@@ -43,6 +43,7 @@ async function main(): Promise<number> {
     if (options.profile !== null) await printProfile(options.profile);
     else if (options.kind === 'codec') await import('./codec/codec.ts');
     else if (options.kind === 'gate') return await passGate(options);
+    else if (options.kind === 'fleet') await import('./fleet.ts');
     else await bench(options);
     return 0;
   } catch (error) {

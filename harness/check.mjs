@@ -1,11 +1,12 @@
 /**
- * The gate, `npm run check`: types, lint, format, unused code, generated code. It runs every step even where an earlier one
+ * The gate, `npm run check`: types, lint, format, unused code, SBOM, generated code. It runs every step even where an earlier one
  * fails, and ends with one line per step. What the steps look for is in .oxlintrc.json, knip.json and tsconfig.json.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeSbom } from './sbom.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bin = (name) => join(root, 'node_modules', '.bin', name);
@@ -18,6 +19,7 @@ const steps = [
   { name: 'lint', passes: lint },
   { name: 'format', passes: () => runs(bin('prettier'), ['--check', '--log-level=warn', '.']) },
   { name: 'unused code', passes: () => runs(bin('knip'), ['--no-progress']) },
+  { name: 'SBOM', passes: writeSbom },
 ];
 if (existsSync(join(root, generator))) {
   steps.push({ name: 'generated code', passes: () => runs(process.execPath, [generator, '--check']) });

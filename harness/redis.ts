@@ -4,7 +4,7 @@
  */
 import { createClient, RESP_TYPES, type RedisArgument } from '@redis/client';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -34,6 +34,20 @@ export type RedisCluster = {
 
 const candidates = [process.env['REDIS_SERVER_BIN'], '/usr/bin/redis-server', '/usr/local/bin/redis-server'];
 
+/** A Sentinel that alone decides on the failover of this master, which it calls `mine`. */
+export async function startSentinel(master: RedisServer): Promise<RedisServer> {
+  return serve(async (port, folder) => {
+    const file = join(folder, 'sentinel.conf');
+    const watch = [
+      `sentinel monitor mine 127.0.0.1 ${master.port} 1`,
+      'sentinel down-after-milliseconds mine 500',
+      'sentinel failover-timeout mine 3000',
+    ];
+    await writeFile(file, `${watch.join('\n')}\n`);
+    return [file, '--sentinel', '--port', String(port), '--bind', '127.0.0.1'];
+  });
+}
+
 /** Where the server is; undefined where there is none. */
 export function findRedis(): string | undefined {
   return candidates.find((path) => path !== undefined && path !== '' && existsSync(path));
@@ -41,9 +55,15 @@ export function findRedis(): string | undefined {
 
 /** A server without persistence; `args` as on its command line. */
 export async function startRedis(...args: readonly string[]): Promise<RedisServer> {
+  return serve((port) => [...portArguments(port), ...args]);
+}
+
+async function serve(
+  argumentsFor: (port: number, folder: string) => Promise<string[]> | string[],
+): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'envoy-coalescer-redis-'));
   const port = await freePort();
-  let child = await run(port, folder, args);
+  let child = await run(folder, await argumentsFor(port, folder));
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
@@ -54,7 +74,7 @@ export async function startRedis(...args: readonly string[]): Promise<RedisServe
     },
     restart: async (...others) => {
       await child.end();
-      child = await run(port, folder, others);
+      child = await run(folder, [...portArguments(port), ...others]);
     },
     end: async () => {
       await child.end();
@@ -105,21 +125,23 @@ async function isWhole(node: RedisServer, size: number): Promise<void> {
   }
 }
 
-async function run(port: number, folder: string, args: readonly string[]): Promise<Child> {
+function portArguments(port: number): string[] {
+  return ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+}
+
+async function run(folder: string, args: readonly string[]): Promise<Child> {
   const command = findRedis();
   if (command === undefined) throw new Error('Redis is missing: run .ci/redis, or set REDIS_SERVER_BIN.');
   const work = await mkdtemp(join(folder, 'run-'));
-  await mkdir(join(work, 'data'));
-  const fixed = ['--port', String(port), '--bind', '127.0.0.1', '--dir', join(work, 'data')];
   const child = await startChild({
     name: 'Redis',
     command,
-    args: [...fixed, '--save', '', '--appendonly', 'no', '--enable-debug-command', 'yes', ...args],
+    args: [...args, '--dir', work],
     logBase: join(work, 'redis'),
   });
   try {
     const look = async (): Promise<true | undefined> => {
-      return (await child.stdout()).includes('Ready to accept connections') || undefined;
+      return /Ready to accept connections|Sentinel ID is/.test(await child.stdout()) || undefined;
     };
     await waitUntil(child, { what: 'ready line', timeoutMs: 20_000, look });
   } catch (error) {

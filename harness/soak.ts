@@ -71,16 +71,10 @@ async function soak(leg: Leg, exchanges: number): Promise<boolean> {
 
 async function inspectableStack(leg: Leg): Promise<{ stack: Stack; port: number }> {
   const port = await freePort();
-  const { NODE_OPTIONS: before } = process.env;
-  process.env['NODE_OPTIONS'] = `${before ?? ''} --inspect-port=127.0.0.1:${port}`;
-  try {
-    // Who leaves between the two filters leaves a ticket behind, for as long as that is good.
-    const config = { limits: { ticket_ttl: '1s' } };
-    return { stack: await startStack({ leg, mock: upstream, config }), port };
-  } finally {
-    if (before === undefined) delete process.env['NODE_OPTIONS'];
-    else process.env['NODE_OPTIONS'] = before;
-  }
+  // Who leaves between the two filters leaves a ticket behind, for as long as that is good.
+  const config = { limits: { ticket_ttl: '1s' } };
+  const nodeOptions = [`--inspect-port=127.0.0.1:${port}`];
+  return { stack: await startStack({ leg, mock: upstream, config, nodeOptions }), port };
 }
 
 async function look(stack: Stack, liveBytes: () => Promise<number>): Promise<Omit<Sample, 'exchanges'>> {

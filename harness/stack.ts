@@ -29,8 +29,10 @@ export type StackOptions = {
   readonly envoyVersion?: string;
   /** Envoy's worker threads; 2 unless given. */
   readonly concurrency?: number;
-  /** More for Envoy's command line. */
+  /** More command-line arguments for Envoy, as `--drain-time-s`. */
   readonly envoyArgs?: readonly string[];
+  /** Options of Node for the processor's process, as `--import`. */
+  readonly nodeOptions?: readonly string[];
   /** Merged into the shipped processor configuration, object by object. `listen` and `admin` are the stack's. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Changes the shipped Envoy configuration, after its ports are set. */
@@ -41,6 +43,8 @@ export type StackOptions = {
   readonly processor?: boolean;
   /** For the mock LLM. */
   readonly mock?: MockOptions;
+  /** A mock LLM that is somebody else's, in the place of one of its own. */
+  readonly upstream?: MockLlm;
 };
 
 export type Stack = {
@@ -102,8 +106,8 @@ const quietGauges = [
 async function assemble(options: StackOptions, closing: Closing, close: () => Promise<void>): Promise<Stack> {
   const folder = await mkdtemp(join(tmpdir(), 'envoy-coalescer-'));
   closing.push(() => rm(folder, { recursive: true, force: true }));
-  const mock = await startMockLlm(options.mock);
-  closing.push(() => mock.close());
+  const mock = options.upstream ?? (await startMockLlm(options.mock));
+  if (options.upstream === undefined) closing.push(() => mock.close());
   const processorPort = await freePort();
   const envoy = await startStackEnvoy(options, { folder, llmPort: mock.port, processorPort });
   closing.push(() => envoy.end());
@@ -156,7 +160,7 @@ async function startStackProcessor(
     ...(places.egressUrl === undefined ? {} : { egress: places.egressUrl }),
   };
   const config = merge(merge(shipped, own), options.config ?? {});
-  return startProcessor(config, { folder: places.folder, adminPort });
+  return startProcessor(config, { folder: places.folder, adminPort, nodeOptions: options.nodeOptions });
 }
 
 type Members = Readonly<Record<string, unknown>>;

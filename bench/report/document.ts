@@ -52,7 +52,7 @@ Written by \`npm run bench\`; do not edit by hand.
 - ${clients}${left.length === 0 ? '' : ` Not installed, and left out: ${left.join(', ')}.`}
 - Everything shares the machine and talks over loopback: absolute figures are those of the whole set, so read the ratios.
 
-Run it again with \`npm run bench\` (it rewrites this file, its charts and bench/ratios.json), \`npm run bench -- --quick\` (prints only), \`--rounds 9\`, \`--only unique,streams\`; \`npm run bench -- --codec\` measures the wire codec alone. \`npm run bench:gate\` compares with bench/ratios.json. CPU times need Linux. Where the time goes is in [performance.md](performance.md).
+Run it again with \`npm run bench\` (it rewrites this file, its charts and bench/ratios.json), \`npm run bench -- --quick\` (prints only), \`--rounds 9\`, \`--only unique,streams\`; \`npm run bench -- --codec\` measures the wire codec alone, \`npm run bench -- --fleet\` what Redis adds to a token. \`npm run bench:gate\` compares with bench/ratios.json. CPU times need Linux. Where the time goes is in [performance.md](performance.md).
 
 ${tableOf(
   ['target', 'what it is'],

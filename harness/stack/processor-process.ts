@@ -40,19 +40,20 @@ const drainGraceMs = 500;
 /** Starts the processor with this configuration and waits until it listens. */
 export async function startProcessor(
   config: Record<string, unknown>,
-  options: { folder: string; adminPort: number },
+  options: { folder: string; adminPort: number; nodeOptions?: readonly string[] | undefined },
 ): Promise<ProcessorProcess> {
   const configPath = join(options.folder, 'coalescer.yaml');
   await writeFile(configPath, stringify(config));
   const adminUrl = `http://127.0.0.1:${options.adminPort}`;
-  let child = await run(configPath, options.folder);
+  let child = await run(configPath, options);
   const metrics = async (): Promise<Map<string, number>> => parseMetrics(await getText(`${adminUrl}/metrics`));
   return {
     config,
     configPath,
     reload: async (next) => {
-      await writeFile(configPath, typeof next === 'string' ? next : stringify(next));
       const earlier = reloads(await metrics());
+      // At once after it: given time, the processor would see the change by itself, and read it twice.
+      await writeFile(configPath, typeof next === 'string' ? next : stringify(next));
       child.kill('SIGHUP');
       const look = async (): Promise<true | undefined> => (reloads(await metrics()) > earlier ? true : undefined);
       await waitUntil(child, { what: 'reading of its configuration', timeoutMs: 5_000, look });
@@ -67,7 +68,7 @@ export async function startProcessor(
     kill: (signal) => child.kill(signal),
     restart: async () => {
       await child.end(drainGraceMs);
-      child = await run(configPath, options.folder);
+      child = await run(configPath, options);
     },
     metrics,
     flights: async () => JSON.parse(await getText(`${adminUrl}/flights`)) as unknown,
@@ -96,11 +97,14 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-async function run(configPath: string, folder: string): Promise<Child> {
+async function run(
+  configPath: string,
+  { folder, nodeOptions = [] }: { folder: string; nodeOptions?: readonly string[] | undefined },
+): Promise<Child> {
   const child = await startChild({
     name: 'the processor',
     command: process.execPath,
-    args: [join(repositoryRoot, 'dist', 'main.js'), 'serve', '--config', configPath],
+    args: [...nodeOptions, join(repositoryRoot, 'dist', 'main.js'), 'serve', '--config', configPath],
     logBase: join(folder, 'processor'),
   });
   const isOwn = (line: Record<string, unknown>): boolean => line['event'] === 'listening' && line['pid'] === child.pid;

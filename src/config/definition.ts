@@ -6,6 +6,7 @@ import { z } from 'zod';
 
 import type { NamedPolicy } from '../coalesce/request/policy-choice.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
+import type { Prices } from './prices.ts';
 import type { Address } from './values/address.ts';
 import { keysOf } from './mistakes/keys.ts';
 import { leastSecretBytes } from './named-files/secret.ts';
@@ -14,9 +15,11 @@ import { defaultPolicyContent, maxWaiters, policyNamed, policyShape } from './po
 import { keyOptionsOf, keyShape } from './policy/key-options.ts';
 import { namedPolicy, policiesSchema, reservedNames } from './policy/named-policies.ts';
 import { addedProfile, type AddedProfile } from './policy/profiles.ts';
+import { tracing, type TracingConfig, type TracingContent } from './tracing-definition.ts';
 import { redis, type RedisConfig } from './fleet/redis.ts';
 import {
   address,
+  amount,
   confidentialText,
   count,
   duration,
@@ -74,6 +77,10 @@ export interface Config {
   readonly redis: RedisConfig | null;
   readonly drainMs: number;
   readonly logLevel: LogLevel;
+  /** Null: off. */
+  readonly tracing: TracingConfig | null;
+  /** By model, for what followers did not cost. */
+  readonly prices: Prices;
   /** Endpoints besides the known ones. */
   readonly profiles: readonly AddedProfile[];
   /** What applies where no other policy does. */
@@ -83,7 +90,8 @@ export interface Config {
 }
 
 /** What a file says, before the files that it names are read and the policies are built on the file's own. */
-export interface ConfigContent extends Omit<Config, 'secret' | 'tls' | 'policies'> {
+export interface ConfigContent extends Omit<Config, 'secret' | 'tls' | 'policies' | 'tracing'> {
+  readonly tracing: TracingContent | null;
   readonly policyData: unknown;
   readonly secretText: string | null;
   readonly secretFile: string | null;
@@ -156,6 +164,11 @@ const file = z.strictObject({
   redis: redis.default(null),
   drain: duration().default(1800 * second),
   log: z.strictObject({ level: oneOf(logLevels).default('info') }).prefault({}),
+  tracing,
+  prices: z
+    .record(z.string(), z.strictObject({ prompt: amount(), completion: amount() }))
+    .transform((read): Prices => new Map(Object.entries(read)))
+    .default(new Map()),
   profiles: z.array(addedProfile).max(256).default([]),
   policies: z.unknown().default({}),
 });
@@ -213,6 +226,8 @@ function contentOf(read: z.output<typeof file>): ConfigContent {
     redis: read.redis,
     drainMs: read.drain,
     logLevel: read.log.level,
+    tracing: read.tracing,
+    prices: read.prices,
     profiles: read.profiles,
     policy: policyNamed(reservedNames.base, {
       ...{ mode, tenant, sampling, tools, identity, maxWaiters, deadlines, rollout, shadow },

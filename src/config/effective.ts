@@ -15,6 +15,7 @@ import { renderKeyOptions } from './policy/key-options.ts';
 import { renderMatch } from './policy/named-policies.ts';
 import { renderProfile } from './policy/profiles.ts';
 import { renderSource } from './policy/tenant-sources.ts';
+import { renderTracing } from './tracing-definition.ts';
 import { formatDuration, formatSize } from './values/durations-and-sizes.ts';
 
 const redacted = '<redacted>';
@@ -42,6 +43,8 @@ export function renderEffective(config: Config): string {
     redis: renderRedis(config.redis),
     drain: formatDuration(config.drainMs),
     log: { level: config.logLevel },
+    tracing: renderTracing(config.tracing),
+    prices: Object.fromEntries(config.prices),
     profiles: config.profiles.map(renderProfile),
     policies: Object.fromEntries(config.policies.map((named) => [named.policy.name, renderNamed(named)])),
   };

@@ -9,7 +9,8 @@ import { dottedPath, findingsOf, printPath } from './mistakes/mistakes.ts';
 import type { Finding, Mistake } from './mistakes/mistakes.ts';
 import { contentOf, type ReadFile } from './named-files/content.ts';
 import { readSecret } from './named-files/secret.ts';
-import { readTls, type Tls } from './named-files/tls.ts';
+import { readTls } from './named-files/tls.ts';
+import { readTracing } from './named-files/tracing-headers.ts';
 import { readPolicies, type NamedPolicies } from './policy/named-policies.ts';
 import { readSource } from './source.ts';
 
@@ -50,7 +51,7 @@ export function readConfigFile(path: string | null, readFile: ReadFile): ConfigR
 export function defaultConfig(): Config {
   const { data } = parseContent({});
   if (data === undefined) throw new Error('the defaults satisfy their own definition');
-  return configOf(data, { secret: null, tls: null, policies: [] });
+  return configOf(data, { secret: null, tls: null, policies: [], tracing: null });
 }
 
 interface Judgement {
@@ -73,19 +74,22 @@ function judge(data: unknown, readFile: ReadFile): Judgement {
 
 /** What stands in the files that the configuration names; of those with a mistake nothing is there. */
 function readNamedFiles(
-  { secretText, secretFile, tlsFiles }: ConfigContent,
+  { secretText, secretFile, tlsFiles, tracing }: ConfigContent,
   readFile: ReadFile,
-): { content: { secret: Buffer | null; tls: Tls | null }; findings: readonly Finding[] } {
+): { content: Pick<Config, 'secret' | 'tls' | 'tracing'>; findings: readonly Finding[] } {
   const secret = readSecret({ text: secretText, file: secretFile }, readFile);
   const tls = tlsFiles === null ? null : readTls(tlsFiles, { readFile, now: Date.now() });
+  const traced = tracing === null ? null : readTracing(tracing, readFile);
   return {
     content: {
       secret: secret.kind === 'secret' ? secret.secret : null,
       tls: tls?.kind === 'tls' ? tls.tls : null,
+      tracing: traced?.kind === 'tracing' ? traced.tracing : null,
     },
     findings: [
       ...(secret.kind === 'finding' ? [secret.finding] : []),
       ...(tls?.kind === 'findings' ? tls.findings : []),
+      ...(traced?.kind === 'finding' ? [traced.finding] : []),
     ],
   };
 }
@@ -96,7 +100,7 @@ function namedOf(content: ConfigContent): NamedPolicies {
   return { policies: read.policies, findings: [...read.findings, ...conflicts] };
 }
 
-function configOf(content: ConfigContent, rest: Pick<Config, 'secret' | 'tls' | 'policies'>): Config {
+function configOf(content: ConfigContent, rest: Pick<Config, 'secret' | 'tls' | 'policies' | 'tracing'>): Config {
   const { secretText: _text, secretFile: _file, tlsFiles: _tls, policyData: _data, ...said } = content;
   return { ...said, ...rest };
 }

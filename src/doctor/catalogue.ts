@@ -23,6 +23,7 @@ export const findingIds = [
   'route_not_in_key',
   'policy_refused',
   'tenants_unreachable',
+  'token_taken',
   'must_see_every_caller',
   'code_behind',
   'per_user_limit_behind',
@@ -135,6 +136,10 @@ export const catalogue: Readonly<Record<FindingId, Entry>> = {
   tenants_unreachable: error(
     'None of the policy’s tenant sources can reach the processor, so every request is bypassed as no_tenant.',
     'forward the namespace to decide (metadata_options.forwarding_namespaces.untyped), or change tenant.from',
+  ),
+  token_taken: warning(
+    'jwt_authn takes this token away before decide, and its claims are no tenant: callers that bring nothing else are bypassed as no_tenant.',
+    'payload_in_metadata: payload in this provider (its claims iss and sub are then the tenant), or forward: true',
   ),
   must_see_every_caller: error(
     `${tooLate}: they get the answer without being checked.`,

@@ -16,7 +16,12 @@ export const withIdentityEncoding: { readonly setHeaders: HeaderList } = {
 /** The head of an answer as it is recorded. */
 export function answerHeadOf(message: { status: string; headers: HeaderList }): AnswerHead {
   const { status, headers } = message;
-  return { status, headers: endToEndHeaders(headers), contentLength: contentLengthOf(headers) };
+  return {
+    status,
+    headers: endToEndHeaders(headers),
+    contentLength: contentLengthOf(headers),
+    announcesTrailers: headerValues(headers, 'trailer').length > 0,
+  };
 }
 
 /** RFC 9110, section 8.6; null where it is absent, repeated or no number. */

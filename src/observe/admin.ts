@@ -29,6 +29,8 @@ export interface FlightRow {
   readonly key8: string;
   readonly leg: 'attached' | 'detached';
   readonly phase: string;
+  /** Whether it leads the fleet's flight, follows another instance's, or is this process's own. */
+  readonly fleet: 'leads' | 'follows' | 'apart';
   readonly age_ms: number;
   readonly waiters: number;
   readonly bytes: number;
@@ -40,7 +42,8 @@ export interface AdminSources {
   readonly flights: () => FlightsPage;
   /** True, or why no new traffic should come. */
   readonly ready: () => true | string;
-  readonly metrics: () => Promise<MetricsPage>;
+  /** `accept`: of the request's header. */
+  readonly metrics: (accept: string) => Promise<MetricsPage>;
 }
 
 export interface AdminOptions {
@@ -64,7 +67,7 @@ interface Page {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type PageMaker = (sources: AdminSources) => Page | Promise<Page>;
+type PageMaker = (sources: AdminSources, accept: string) => Page | Promise<Page>;
 
 /** A closing server no longer times its connections out. */
 const closeGraceMs = 500;
@@ -73,7 +76,10 @@ const plain = 'text/plain; charset=utf-8';
 const probePages: readonly (readonly [path: string, make: PageMaker])[] = [
   ['/healthz', () => text(200, 'ok\n')],
   ['/readyz', readiness],
-  ['/metrics', async ({ metrics }) => ({ status: 200, ...(await metrics()) })],
+  [
+    '/metrics',
+    async ({ metrics }, accept) => ({ status: 200, ...(await metrics(accept)), headers: { vary: 'accept' } }),
+  ],
 ];
 
 const livePageAnswer: Page = {
@@ -136,7 +142,7 @@ async function pageFor(
   if (make === undefined) return text(404, 'not found\n');
   if (request.method !== 'GET' && request.method !== 'HEAD') return text(405, 'only GET and HEAD\n');
   try {
-    return await make(sources);
+    return await make(sources, request.headers.accept ?? '');
   } catch (error) {
     return text(500, `cannot be shown: ${error instanceof Error ? error.message : String(error)}\n`);
   }
@@ -155,8 +161,8 @@ function flightList({ flights }: AdminSources): Page {
 }
 
 /** Field by field: what else a row may carry is not for this page. */
-function shownRow({ id, key8, leg, phase, age_ms, waiters, bytes, model, policy }: FlightRow): FlightRow {
-  return { id, key8: key8.slice(0, 8), leg, phase, age_ms, waiters, bytes, model, policy };
+function shownRow({ id, key8, leg, phase, fleet, age_ms, waiters, bytes, model, policy }: FlightRow): FlightRow {
+  return { id, key8: key8.slice(0, 8), leg, phase, fleet, age_ms, waiters, bytes, model, policy };
 }
 
 function text(status: number, body: string): Page {

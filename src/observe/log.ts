@@ -35,6 +35,10 @@ export interface ExchangeEnd {
   readonly wouldFlight: string | null;
   /** Cut to 8 hex digits. */
   readonly key8: string | null;
+  /** A digest under the secret, cut to 16 hex digits: the same for one tenant, and nobody's name. */
+  readonly tenant: string | null;
+  /** Of a follower: whether its body was not the leader's byte by byte. */
+  readonly bodyDiffers: boolean | null;
   /** Null where no request's head came, or no ticket. */
   readonly policy: string | null;
   /** Status of the answer, where it passed here. */
@@ -56,6 +60,8 @@ export interface FlightEnd {
   /** Cut to 8 hex digits. */
   readonly key8: string;
   readonly leg: 'attached' | 'detached';
+  /** Whether it led the fleet's flight, followed another instance's, or was this process's own. */
+  readonly fleet: 'leads' | 'follows' | 'apart';
   readonly ending: FlightEnding;
   readonly status: number | null;
   readonly bytes: number;
@@ -111,6 +117,9 @@ export interface Log {
   readonly streamMalformed: (filter: string, mistake: string) => void;
   readonly egressDown: (egress: string, error: unknown) => void;
   readonly egressUp: (egress: string) => void;
+  /** Spans cannot be sent, told once until they can; nothing else depends on it. */
+  readonly collectorDown: (collector: string, error: unknown) => void;
+  readonly collectorUp: (collector: string) => void;
   /** Flights are this process's own until `redisUp`. */
   readonly redisDown: (cause: unknown) => void;
   readonly redisUp: () => void;
@@ -188,6 +197,8 @@ function troubleLines(logger: Logger): Pick<Log, TroubleLine> {
     streamMalformed: (filter, mistake) => logger.warn({ event: 'stream_malformed', filter, mistake }),
     egressDown: (egress, error) => logger.error({ event: 'egress_down', egress, ...described(error) }),
     egressUp: (egress) => logger.info({ event: 'egress_up', egress }),
+    collectorDown: (collector, error) => logger.warn({ event: 'collector_down', collector, ...described(error) }),
+    collectorUp: (collector) => logger.info({ event: 'collector_up', collector }),
     redisDown: (cause) => logger.warn({ event: 'redis_down', ...described(cause) }),
     redisUp: () => logger.info({ event: 'redis_up' }),
     overloaded: (loopDelayMs) => logger.warn({ event: 'overloaded', loopDelayMs }),
@@ -209,6 +220,8 @@ function exchangeFields(end: ExchangeEnd): Record<string, unknown> {
     would: end.would,
     wouldFlight: end.wouldFlight,
     key8: end.key8?.slice(0, 8) ?? null,
+    tenant: end.tenant?.slice(0, 16) ?? null,
+    bodyDiffers: end.bodyDiffers,
     policy: end.policy,
     status: end.status,
     bytes: end.bytes,
@@ -226,6 +239,7 @@ function flightFields(end: FlightEnd): Record<string, unknown> {
     flight: end.flight,
     key8: end.key8.slice(0, 8),
     leg: end.leg,
+    fleet: end.fleet,
     ending: end.ending,
     status: end.status,
     bytes: end.bytes,

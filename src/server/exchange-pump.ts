@@ -8,7 +8,7 @@ import { status as grpcStatus } from '@grpc/grpc-js';
 
 import type { ExchangeId } from '../coalesce/flight/flight.ts';
 import { judge, screen, type Screening } from '../coalesce/request/eligibility.ts';
-import type { RequestHead } from '../coalesce/request/head.ts';
+import type { HeaderList, RequestHead } from '../coalesce/request/head.ts';
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import type { ExchangeCommand, ExchangeEvent, ExchangePhase, FilterName } from '../extproc/exchange-phase.ts';
@@ -29,6 +29,8 @@ export type PolicyChooser = (head: RequestHead) => Policy;
 export interface ExchangeTerms {
   readonly filter: FilterName | null;
   readonly choosePolicy: PolicyChooser;
+  /** `traceparent` and `tracestate` of the stream itself, where Envoy traces it. */
+  readonly traceFields: () => HeaderList;
   /** Which Envoys the stream comes from, by their verified certificate; null without TLS. */
   readonly fleet: string | null;
   /** A reason to bypass every exchange, asked when the head has come; null: none. */
@@ -59,13 +61,19 @@ export class ExchangePump {
     this.#terms = terms;
     this.#phase = { phase: 'opened', filter: terms.filter };
     this.#id = board.enter(this);
-    this.#record = new ExchangeRecord({ id: this.#id, openedAt: board.now() });
+    const openedAt = board.now();
+    const trace = board.tracing?.exchange(openedAt, terms.traceFields()) ?? null;
+    this.#record = new ExchangeRecord({ id: this.#id, openedAt, trace });
     stream.on('data', (message: EnvoyMessage) => this.#onMessage(message));
     // Envoy ends a stream by half-closing or by resetting it; both are a normal end.
     stream.on('end', () => this.#onEnd());
     stream.on('cancelled', () => this.#onEnd());
     stream.on('error', () => this.#onEnd());
     stream.on('close', () => this.#onEnd());
+  }
+
+  get traceId(): string | null {
+    return this.#record.traceId;
   }
 
   /** Takes an event; those that come while another is handled wait for it. */
@@ -199,7 +207,7 @@ export class ExchangePump {
     const { fleet } = this.#terms;
     const verdict = judge({ head, body: command.body, profile, fleet }, { policy, secret });
     if (verdict.kind === 'bypass') return this.receive({ kind: 'judged', judgement: verdict });
-    this.#record.keyed(verdict.key);
+    this.#record.keyed(verdict.key, verdict.tenant);
     if (!isEnforced(verdict.key, policy)) {
       const would = table.shadow({ ...verdict, exchange: this.#id, policy, route: head.routeName });
       this.#record.shadowed(would);
@@ -215,6 +223,7 @@ export class ExchangePump {
       request: { head, body },
     };
     const decision = table.decide(arrival, this.#board.now());
+    if (decision.kind === 'board' && decision.bodyDiffers !== undefined) this.#record.joined(decision.bodyDiffers);
     this.receive({ kind: 'judged', judgement: { kind: 'decided', decision } });
   }
 

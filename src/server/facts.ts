@@ -2,11 +2,26 @@
 
 import type { Fact, FlightReport } from '../coalesce/table/effects.ts';
 import type { Comparison } from '../coalesce/shadow/comparison.ts';
+import type { ExchangeId } from '../coalesce/flight/flight.ts';
+import type { Config } from '../config/definition.ts';
+import { costOf } from '../config/prices.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { Tracing } from '../observe/tracing/open-tracing.ts';
 
-export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): void {
-  const { metrics } = sinks;
+interface Sinks {
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** Null: off. */
+  readonly tracing: Tracing | null;
+  /** Of the recorded trace that an exchange is in; null: none. */
+  readonly traceIdOf: (exchange: ExchangeId) => string | null;
+  readonly now: () => number;
+  readonly config: Pick<Config, 'prices'>;
+}
+
+export function countFact(fact: Fact, sinks: Sinks): void {
+  const { metrics, tracing } = sinks;
   switch (fact.kind) {
     case 'missed':
       return metrics.countMiss();
@@ -19,11 +34,12 @@ export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): vo
     case 'upstreamCalled':
       return metrics.countUpstreamCall();
     case 'firstByteCame':
-      return metrics.observeLeaderLatency('first_byte', fact.afterMs);
+      tracing?.flights.answerBegan(fact.flight, sinks.now());
+      return metrics.observeLeaderLatency('first_byte', fact.afterMs, tracing?.flights.traceIdOf(fact.flight) ?? null);
     case 'answerCompleted':
-      return metrics.observeLeaderLatency('total', fact.afterMs);
+      return metrics.observeLeaderLatency('total', fact.afterMs, tracing?.flights.traceIdOf(fact.flight) ?? null);
     case 'followerServed':
-      return metrics.observeFollowerWait(fact.waitedMs);
+      return metrics.observeFollowerWait(fact.waitedMs, sinks.traceIdOf(fact.exchange));
     case 'lateJoinRejected':
       return metrics.countLateJoinRejected(fact.reason);
     case 'promoted':
@@ -39,7 +55,8 @@ export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): vo
     case 'compared':
       return compared(fact.comparison, sinks);
     case 'tokensSaved':
-      return metrics.countTokensSaved(fact);
+      metrics.countTokensSaved(fact);
+      return metrics.countMoneySaved(costOf(sinks.config.prices, fact));
     case 'invariantBroken':
       return sinks.log.internalError(fact.error);
     case 'flightEnded':
@@ -47,13 +64,15 @@ export function countFact(fact: Fact, sinks: { metrics: Metrics; log: Log }): vo
   }
 }
 
-function flightEnded(report: FlightReport, sinks: { metrics: Metrics; log: Log }): void {
+function flightEnded(report: FlightReport, sinks: Sinks): void {
+  sinks.tracing?.flights.ended(report, sinks.now());
   sinks.metrics.countFlightEnding(report.ending);
   if (report.followers > 0) sinks.metrics.observeWaitersPerHit(report.followers);
   sinks.log.flightEnded({
     flight: report.id,
     key8: report.key8,
     leg: report.leg,
+    fleet: report.fleet,
     ending: report.ending,
     status: report.status === null ? null : Number(report.status),
     bytes: report.bytes,
@@ -68,7 +87,7 @@ function flightEnded(report: FlightReport, sinks: { metrics: Metrics; log: Log }
   });
 }
 
-function compared(comparison: Comparison, { metrics, log }: { metrics: Metrics; log: Log }): void {
+function compared(comparison: Comparison, { metrics, log }: Sinks): void {
   const { verdict, flight, key8, model, route, policy } = comparison;
   if (verdict !== 'none') metrics.countShadow(verdict);
   log.answersCompared({

@@ -6,6 +6,7 @@ import { Server, type Metadata, type ServerCredentials } from '@grpc/grpc-js';
 
 import type { BypassReason } from '../coalesce/request/outcomes.ts';
 import { policyFor } from '../coalesce/request/policy-choice.ts';
+import type { HeaderList } from '../coalesce/request/head.ts';
 import type { Policy } from '../coalesce/request/policy.ts';
 import { formatAddress, type Address } from '../config/values/address.ts';
 import type { Tls } from '../config/named-files/tls.ts';
@@ -68,7 +69,13 @@ export async function startGrpcServer(options: {
       const choosePolicy = chooserFor()(stream.metadata);
       const { bypassAll } = options;
       const fleet = certificates === null ? null : fleetOf(stream);
-      new ExchangePump(stream, board, { filter: filterName(stream.metadata), choosePolicy, bypassAll, fleet });
+      new ExchangePump(stream, board, {
+        filter: filterName(stream.metadata),
+        traceFields: () => traceFields(stream.metadata),
+        choosePolicy,
+        bypassAll,
+        fleet,
+      });
     },
   });
   server.addService(healthService(), healthHandlers(options.health));
@@ -86,6 +93,12 @@ export async function startGrpcServer(options: {
 function filterName(metadata: Metadata): FilterName | null {
   const [name] = metadata.get('x-coalesce-filter');
   return name === 'decide' || name === 'deliver' ? name : null;
+}
+
+function traceFields(metadata: Metadata): HeaderList {
+  return ['traceparent', 'tracestate'].flatMap((name) =>
+    metadata.get(name).map((value): readonly [string, string] => [name, String(value)]),
+  );
 }
 
 /** What is made of the configuration in force: made anew after each reload. */

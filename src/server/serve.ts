@@ -7,7 +7,8 @@ import type { ConfigResult } from '../config/read.ts';
 import { reconfigured } from '../config/reloading/reconfigured.ts';
 import { startAdmin, type Admin, type FlightsPage } from '../observe/admin.ts';
 import type { Log } from '../observe/log.ts';
-import { createMetrics, type Totals } from '../observe/metrics.ts';
+import { createMetrics, type Metrics, type Totals } from '../observe/metrics.ts';
+import type { Tracing } from '../observe/tracing/open-tracing.ts';
 import { ListenError, startGrpcServer, type GrpcServer } from './grpc-server.ts';
 import { HealthState } from './health.ts';
 import { watchLoopDelay } from './loop-delay.ts';
@@ -27,14 +28,21 @@ const DRAIN_CHECK_MS = 50;
 /** How long Envoy has to take what was written last. */
 const CLOSE_GRACE_MS = 1_000;
 
+/** How long a collector has to take the last spans. */
+const TRACES_GRACE_MS = 2_000;
+
 /** Starts everything, or throws a `ListenError` with nothing left open. */
 export async function startService(options: { config: Config; log: Log; pid: number }): Promise<Service> {
   const { config, log, pid } = options;
   const health = new HealthState();
   const loopDelay = watchLoopDelay();
   const metrics = createMetrics((): Totals => totals());
-  const board = new Switchboard({ config, metrics, log });
-  const totals = (): Totals => ({ ...board.totals, streams: board.openExchanges });
+  const tracing = await tracingOf(config, { metrics, log });
+  const board = new Switchboard({ config, metrics, log, tracing });
+  const totals = (): Totals => {
+    const oldestFlightMs = board.table.oldestAge(board.now());
+    return { ...board.totals, streams: board.openExchanges, oldestFlightMs };
+  };
   const overloaded = overloadWatch(() => loopDelay.current(), {
     limitMs: () => board.config.limits.maxLoopDelayMs,
     log,
@@ -44,11 +52,11 @@ export async function startService(options: { config: Config; log: Log; pid: num
   const sources = {
     flights: () => flightsPage(board, totals()),
     ready: (): true | string => (health.serving ? true : 'draining'),
-    metrics: () => metrics.page(),
+    metrics: (accept: string) => metrics.page(accept),
   };
   const { admin, probes } = await listenPages(config, sources).catch(async (error: unknown) => {
     loopDelay.stop();
-    await Promise.all([grpc.close(0), board.close()]);
+    await Promise.all([grpc.close(0), board.close(), tracing?.close(0)]);
     throw error;
   });
   log.listening({
@@ -61,10 +69,17 @@ export async function startService(options: { config: Config; log: Log; pid: num
   const stop = async (): Promise<void> => {
     loopDelay.stop();
     await drain({ board, health, grpc, log });
-    await Promise.all([admin.close(), probes?.close(), board.close()]);
+    await Promise.all([admin.close(), probes?.close(), board.close(), tracing?.close(TRACES_GRACE_MS)]);
   };
   let stopping: Promise<void> | null = null;
   return { reload: (read) => reload(board, read, grpc), drain: () => (stopping ??= stop()) };
+}
+
+/** The library is loaded where it is used, so that it costs nothing where it is not. */
+async function tracingOf({ tracing }: Config, sinks: { metrics: Metrics; log: Log }): Promise<Tracing | null> {
+  if (tracing === null) return null;
+  const { openTracing } = await import('../observe/tracing/open-tracing.ts');
+  return openTracing(tracing, sinks);
 }
 
 function reload(board: Switchboard, read: ConfigResult, grpc: GrpcServer): void {
@@ -137,6 +152,7 @@ function flightsPage(board: Switchboard, totals: Totals): FlightsPage {
     key8: line.key8,
     leg: line.leg,
     phase: line.phase,
+    fleet: line.fleet,
     age_ms: Math.round(line.ageMs),
     waiters: line.waiters,
     bytes: line.bytes,

@@ -7,32 +7,41 @@ import { randomBytes } from 'node:crypto';
 
 import type { ExchangeId, FlightId, Ticket } from '../coalesce/flight/flight.ts';
 import type { Profile } from '../coalesce/profiles/profile.ts';
-import type { Command, Effect } from '../coalesce/table/effects.ts';
+import type { Effect } from '../coalesce/table/effects.ts';
 import type { TableLimits } from '../coalesce/table/board.ts';
 import { FlightTable, type Totals } from '../coalesce/table/flight-table.ts';
 import type { Config } from '../config/definition.ts';
+import type { RedisConfig } from '../config/fleet/redis.ts';
 import { answerHeadOf } from '../extproc/headers.ts';
 import type { ExchangeEvent } from '../extproc/exchange-phase.ts';
 import { joinBody } from '../extproc/wire.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { Tracing } from '../observe/tracing/open-tracing.ts';
 import { createEgress, type Egress } from '../upstream/call.ts';
+import { exchangeEvent } from './exchange-event.ts';
 import { countFact } from './facts.ts';
+import { joinFleet, type Fleet } from './fleet.ts';
 import { randomHexSource } from './random-hex.ts';
 
 /** An exchange as the switchboard reaches it. */
 export interface Reachable {
   readonly receive: (event: ExchangeEvent) => void;
+  /** Of the recorded trace that it is in; null: none. */
+  readonly traceId: string | null;
 }
 
 export class Switchboard {
   readonly table: FlightTable;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Null: off. */
+  readonly tracing: Tracing | null;
   #config: Config;
   #secret: Uint8Array;
   #profiles: readonly Profile[];
   readonly #egress: Egress | null;
+  readonly #fleet: Fleet | null;
   readonly #exchanges = new Map<ExchangeId, Reachable>();
   #timer: NodeJS.Timeout | null = null;
   #timerAt = Infinity;
@@ -40,16 +49,19 @@ export class Switchboard {
   #egressIsUp = true;
   #lastId = 0;
 
-  constructor(options: { config: Config; metrics: Metrics; log: Log }) {
+  constructor(options: { config: Config; metrics: Metrics; log: Log; tracing: Tracing | null }) {
     const { config } = options;
     this.#config = config;
     this.metrics = options.metrics;
     this.log = options.log;
+    this.tracing = options.tracing;
     this.#secret = config.secret ?? randomBytes(32);
     this.#profiles = profilesOf(config);
     const randomHex = randomHexSource();
     this.table = new FlightTable({
       leg: config.egress === null ? 'attached' : 'detached',
+      sharesFlights: config.redis !== null,
+      isReadElsewhere: (flight) => this.#fleet?.isReadElsewhere(flight) === true,
       names: {
         flight: () => randomHex(8) as FlightId,
         ticket: () => `t${randomHex(32)}` as Ticket,
@@ -59,6 +71,7 @@ export class Switchboard {
       limits: tableLimits(config),
     });
     this.#egress = config.egress === null ? null : this.#openEgress(config.egress);
+    this.#fleet = config.redis === null ? null : this.#joinFleet(config.redis);
   }
 
   /** Random, from 0 up to, but not including, 1. */
@@ -93,6 +106,10 @@ export class Switchboard {
   /** Milliseconds on a clock that only runs forward. */
   now(): number {
     return performance.now();
+  }
+
+  traceIdOf(exchange: ExchangeId): string | null {
+    return this.#exchanges.get(exchange)?.traceId ?? null;
   }
 
   get openExchanges(): number {
@@ -142,7 +159,17 @@ export class Switchboard {
 
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#egress?.close();
+    await Promise.all([this.#egress?.close(), this.#fleet?.close()]);
+  }
+
+  #joinFleet(redis: RedisConfig): Fleet {
+    const { log, metrics, table } = this;
+    const limits = (): { maxReplayBytes: number; maxUpstream: number } => ({
+      maxReplayBytes: this.#config.limits.maxReplayBytes,
+      maxUpstream: this.#config.admission.maxUpstream,
+    });
+    const options = { redis, secret: () => this.#secret, limits, log, metrics };
+    return joinFleet(options, { table, now: () => this.now(), settle: () => this.settle() });
   }
 
   #openEgress(url: string): Egress {
@@ -189,7 +216,7 @@ export class Switchboard {
         this.#exchanges.get(effect.exchange)?.receive(exchangeEvent(effect));
         return;
       case 'startCall':
-        this.#egress?.call(effect.flight, effect.request);
+        this.#egress?.call(effect.flight, effect.request, this.tracing?.headersOf(effect.flight) ?? []);
         return;
       case 'cancelCall':
         this.#egress?.cancel(effect.flight);
@@ -199,6 +226,19 @@ export class Switchboard {
         return;
       case 'resumeCall':
         this.#egress?.resume(effect.flight);
+        return;
+      case 'claim':
+      case 'leave':
+      case 'holdReading':
+      case 'resumeReading':
+      case 'publishHead':
+      case 'publishBytes':
+      case 'publishEnd':
+      case 'publishFailure':
+      case 'closeJoining':
+      case 'takeSlot':
+      case 'giveSlotBack':
+        this.#fleet?.carryOut(effect);
         return;
       default:
         countFact(effect, this);
@@ -228,25 +268,8 @@ function profilesOf({ profiles }: Config): readonly Profile[] {
 }
 
 function tableLimits(config: Config): TableLimits {
-  const { limits, maxPromotions, orphanGraceMs, admission } = config;
+  const { limits, maxPromotions, admission, redis } = config;
+  // Whether others read is known from heartbeats, three to a lease.
+  const orphanGraceMs = Math.max(config.orphanGraceMs, redis === null ? 0 : redis.leaseMs / 2);
   return { ...limits, maxPromotions, orphanGraceMs, admission };
-}
-
-type ExchangeCommand = Extract<Command, { exchange: ExchangeId }>;
-
-function exchangeEvent(command: ExchangeCommand): ExchangeEvent {
-  switch (command.kind) {
-    case 'wake':
-      return { kind: 'woken' };
-    case 'promote':
-      return { kind: 'promoted', flight: command.flight };
-    case 'release':
-      return { kind: 'released', reason: command.reason };
-    case 'refuse':
-      return { kind: 'refused', answer: command.answer };
-    case 'cut':
-      return { kind: 'cutOff', ending: command.ending };
-    case 'stopCapture':
-      return { kind: 'captureStopped' };
-  }
 }

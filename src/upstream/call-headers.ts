@@ -10,12 +10,18 @@ const FLIGHT_HEADER = 'x-coalesce-flight';
 /**
  * The first caller's fields, as undici takes them: flat, names and values in turn. Hop-by-hop fields and `x-coalesce*`
  * are left out; `host` is the caller's authority; the encoding is one that every follower can read; `expect` was
- * answered by Envoy; `content-length` follows from the body.
+ * answered by Envoy; `content-length` follows from the body. `trace` replaces the caller's trace, where it is not empty.
  */
-export function callHeaders(head: RequestHead, flight: FlightId): string[] {
-  const flat = ['host', head.authority, 'accept-encoding', 'identity', FLIGHT_HEADER, flight];
-  for (const [name, value] of endToEndHeaders(head.headers)) if (!isReplaced(name)) flat.push(name, value);
+export function callHeaders(head: RequestHead, flight: FlightId, trace: HeaderList): string[] {
+  const flat = ['host', head.authority, 'accept-encoding', 'identity', FLIGHT_HEADER, flight, ...trace.flat()];
+  for (const [name, value] of endToEndHeaders(head.headers)) {
+    if (!isReplaced(name) && (trace.length === 0 || !isTrace(name))) flat.push(name, value);
+  }
   return flat;
+}
+
+function isTrace(name: string): boolean {
+  return name === 'traceparent' || name === 'tracestate';
 }
 
 function isReplaced(name: string): boolean {

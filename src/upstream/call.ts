@@ -20,7 +20,8 @@ export interface CallEvents {
 }
 
 export interface Egress {
-  readonly call: (flight: FlightId, request: CallRequest) => void;
+  /** `trace`: header fields that replace the caller's own of a trace; empty: those go on. */
+  readonly call: (flight: FlightId, request: CallRequest, trace: HeaderList) => void;
   /** Ends a call without an event; unknown and finished flights are ignored. */
   readonly cancel: (flight: FlightId) => void;
   /** Reads no more of a call's answer, until `resume`; what is on its way may still come. */
@@ -43,8 +44,8 @@ export function createEgress(url: string, events: CallEvents): Egress {
   const pool = new Pool(url, connectionOptions);
   const running = new Map<FlightId, Call>();
   return {
-    call: (flight, request) => {
-      const call = new Call({ flight, url, request }, { events, done: () => running.delete(flight) });
+    call: (flight, request, trace) => {
+      const call = new Call({ flight, url, request, trace }, { events, done: () => running.delete(flight) });
       running.set(flight, call);
       call.start(pool);
     },
@@ -59,6 +60,7 @@ class Call implements Dispatcher.DispatchHandler {
   readonly #flight: FlightId;
   readonly #url: string;
   readonly #request: CallRequest;
+  readonly #trace: HeaderList;
   readonly #events: CallEvents;
   readonly #done: () => void;
   #controller: Dispatcher.DispatchController | null = null;
@@ -68,12 +70,13 @@ class Call implements Dispatcher.DispatchHandler {
   #over = false;
 
   constructor(
-    what: { flight: FlightId; url: string; request: CallRequest },
+    what: { flight: FlightId; url: string; request: CallRequest; trace: HeaderList },
     options: { events: CallEvents; done: () => void },
   ) {
     this.#flight = what.flight;
     this.#url = what.url;
     this.#request = what.request;
+    this.#trace = what.trace;
     this.#events = options.events;
     this.#done = options.done;
   }
@@ -81,7 +84,7 @@ class Call implements Dispatcher.DispatchHandler {
   start(connections: Pool | Client): void {
     const { head, body } = this.#request;
     try {
-      const headers = callHeaders(head, this.#flight);
+      const headers = callHeaders(head, this.#flight, this.#trace);
       connections.dispatch({ method: head.method as Dispatcher.HttpMethod, path: head.path, headers, body }, this);
     } catch (error) {
       this.#break(error);

@@ -25,7 +25,9 @@ const isSuite = ({ text }: Command): boolean =>
   /^(?:[A-Z_]+=\S+ )*(?:npm (?:ci|test|run (?!--silent envoy))|npx vitest run |\.ci\/|node harness\/prometheus\.mjs)/.test(
     text,
   );
-const runnable = fenced.filter((command) => !needsMore(command) && !isSuite(command));
+/** A test of its own runs it, where the state that it asks for is. */
+const testOf = ({ comment }: Command): string | undefined => /^run by (test\/\S+)$/.exec(comment)?.[1];
+const runnable = fenced.filter((command) => !needsMore(command) && !isSuite(command) && testOf(command) === undefined);
 
 test('the documents are there, and their commands are where they are looked for', () => {
   expect(all.map(({ path }) => path)).toEqual(
@@ -40,6 +42,12 @@ test('at most ten commands need a cluster or an engine, and each says so', () =>
   expect(marked.length).toBeLessThanOrEqual(10);
   for (const { text, place } of marked)
     expect(text, place).toMatch(/^(?:kubectl|docker|curl http:\/\/localhost:10000\/)/);
+});
+
+test('a command that another test is said to run is taken from the document there', () => {
+  const elsewhere = fenced.flatMap((command) => testOf(command) ?? []);
+  expect(elsewhere.length).toBeGreaterThan(0);
+  for (const path of elsewhere) expect(readFileSync(join(repositoryRoot, path), 'utf8')).toContain('fencedCommands');
 });
 
 describe('run, on a stack where the text has one', () => {
@@ -114,8 +122,11 @@ describe('what is in the documents by mistake is found', () => {
   });
 });
 
-/** A field of Envoy's configuration, and what doctor finds. */
-const isNoMetric: ReadonlySet<string> = new Set(['envoy_grpc', ...findingIds]);
+/** Not on the pages of a processor without one. */
+const onlyWithRedis = 'coalesce_redis_up';
+
+/** That, a field of Envoy's configuration, and what doctor finds. */
+const isNoMetric: ReadonlySet<string> = new Set(['envoy_grpc', onlyWithRedis, ...findingIds]);
 
 /** `a && b`: each of them. */
 function steps(command: Command): Command[] {

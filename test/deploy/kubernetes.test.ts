@@ -24,6 +24,7 @@ const certificates = podCertificates();
 describe.each([
   { overlay: 'sidecar', leg: 'detached' },
   { overlay: 'shared', leg: 'attached' },
+  { overlay: 'redis', leg: 'detached' },
 ] as const)('the overlay $overlay', ({ overlay, leg }) => {
   const objects = renderOverlay(overlay);
   const pods = podsOf(objects);
@@ -55,7 +56,7 @@ describe.each([
     const cluster = static_resources.clusters.find(({ name }) => name === 'coalescer');
     const [listen] = processorConfig(objects, certificates).listen;
     const address = cluster?.load_assignment.endpoints[0]?.lb_endpoints[0]?.endpoint.address;
-    if (overlay === 'sidecar') expect(address).toEqual({ pipe: { path: listen?.kind === 'unix' ? listen.path : '' } });
+    if (overlay !== 'shared') expect(address).toEqual({ pipe: { path: listen?.kind === 'unix' ? listen.path : '' } });
     else {
       const service = objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === 'coalescer');
       const host = `coalescer.${service?.metadata.namespace ?? ''}.svc.cluster.local`;
@@ -129,6 +130,23 @@ test('the sidecar is a native one without a say in the pod’s readiness', () =>
   const [sidecar] = pod?.spec.initContainers ?? [];
   expect(sidecar).toMatchObject({ name: 'coalescer', restartPolicy: 'Always' });
   expect(sidecar?.['readinessProbe']).toBeUndefined();
+});
+
+test('the pods that share through Redis have one secret, from a Secret that is not in the repository', () => {
+  const objects = renderOverlay('redis');
+  const config = processorConfig(objects, certificates);
+  expect(config.redis).toMatchObject({ encrypt: true });
+  expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+  const [pod] = podsOf(objects);
+  expect(pod?.spec.volumes).toContainEqual(
+    expect.objectContaining({ secret: { secretName: 'coalescer-key', defaultMode: 0o440 } }),
+  );
+  const [sidecar] = pod?.spec.initContainers ?? [];
+  expect(sidecar?.volumeMounts).toContainEqual({
+    name: 'coalescer-key',
+    mountPath: '/etc/coalescer-key',
+    readOnly: true,
+  });
 });
 
 test('the shared processor is open to labelled pods alone, and the gateway has the label', () => {

@@ -1,4 +1,7 @@
-/** Listeners that change while a flight is under way: nobody in it notices, and new callers find the new listener. */
+/**
+ * Listeners that change while a flight is under way: nobody in it notices, and new callers find the new listener. When Envoy's
+ * drain time is over it closes what is left, and that is a cut.
+ */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -91,5 +94,30 @@ describe.each(['attached', 'detached'] as const)('%s', (leg) => {
     pacer.openAll();
     expectWhole(await allDone(callers), shared.calls[0]);
     expect(shared.calls).toHaveLength(2);
+  });
+});
+
+describe.each(['attached', 'detached'] as const)('%s, a drain time of 2 s', (leg) => {
+  const listeners = new WatchedListeners();
+  const shared = new SharedStack({
+    leg,
+    mutateEnvoy: listeners.take,
+    envoyArgs: ['--drain-time-s', '2', '--drain-strategy', 'immediate'],
+  });
+
+  test.for(changes)('listeners with $what: who is in mid-stream after it is cut, not ended', async ({ what, edit }) => {
+    const request = shared.chat(what);
+    const pacer = shared.newPacer();
+    shared.answerWith(({ id }) => (id === shared.calls[0]?.id ? { pace: pacer.pace } : {}));
+    const callers = [begin(request), begin(request), begin({ ...request, version: 2 })];
+    await shared.waitForJoins(2);
+    pacer.open('head', 0);
+    await Promise.all(callers.map((caller) => caller.waitForBytes(1)));
+    listeners.change(edit);
+    for (const { status, ending } of await allDone(callers)) {
+      expect({ status, ending }).toEqual({ status: 200, ending: 'reset' });
+    }
+    const own = await send(shared.chat(`new, ${what}`));
+    expectWhole([own], shared.calls[1]);
   });
 });

@@ -17,6 +17,7 @@ import {
   addEgress,
   disableOnSolo,
   followTheReadme,
+  forgetClaims,
   pasteFragment,
   plainGateway,
 } from '../support/gateway/plain-gateway.ts';
@@ -121,6 +122,23 @@ describe('doctor, on the way', () => {
     const paste = mode === 'shadowing' ? shadowing : enforcing;
     expect(await doctorOnFile(paste, followTheReadme)).toEqual({ code: 0, ids: [] });
     expect(await doctorOnFile(paste, followTheReadme, disableOnSolo)).toEqual({ code: 0, ids: [] });
+  });
+});
+
+describe('a gateway that verifies tokens and tells nobody of their claims', () => {
+  const shared = new SharedStack({
+    leg: 'attached',
+    mutateEnvoy: gateway(enforcing, followTheReadme, forgetClaims),
+    envoyArgs: ['--drain-time-s', '1800'],
+  });
+
+  test('has no tenants: doctor says so, and every caller goes its own way', async () => {
+    const { ids } = await doctor('--admin', shared.stack.envoy.adminUrl);
+    expect(ids.filter((id) => id !== 'envoy_vulnerable')).toEqual(['token_taken']);
+    const exchanges = await allDone([1, 2].map(() => begin(ask(shared, 'ida'))));
+    for (const exchange of exchanges) expectWhole([exchange], shared.callOf(exchange));
+    expect(shared.calls).toHaveLength(2);
+    expect(await shared.counted('coalesce_bypass_total{reason="no_tenant"}')).toBe(2);
   });
 });
 

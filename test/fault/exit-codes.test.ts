@@ -73,12 +73,18 @@ test('a configuration that cannot be read ends the process with 78', async () =>
   expect(stderr).toContain('missing.yaml');
 });
 
-test.for([[['fly']], [['serve', '--conf', 'x']], [['--config']]] as const)(
-  'a wrong call, %j, ends the process with 64 and the usage on stderr',
-  async ([args]) => {
-    const { code, stdout, stderr } = await run(...args);
-    expect(code).toBe(64);
-    expect(stdout).toBe('');
-    expect(stderr).toContain('Usage: envoy-coalescer');
-  },
-);
+test.for([
+  [['fly']],
+  [['serve', '--conf', 'x']],
+  [['--config']],
+  [['check', '--json']],
+  [['check', '--schema', '--config', 'x']],
+  [['explain', '--policy']],
+  [['doctor']],
+  [['doctor', '--admin', 'ftp://x']],
+] as const)('a wrong call, %j, ends the process with 64 and the usage on stderr', async ([args]) => {
+  const { code, stdout, stderr } = await run(...args);
+  expect(code).toBe(64);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('Usage: envoy-coalescer');
+});

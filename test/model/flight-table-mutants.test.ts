@@ -76,6 +76,16 @@ const mutants: readonly [string, Invariant, Flaw][] = [
   ['a caller is never forgotten', 'nothing left', { sabotage: (board) => (board.aboard.delete = () => true) }],
   ['a flight is never forgotten', 'nothing left', { sabotage: (board) => (board.flights.delete = () => true) }],
   ['a call is not cancelled', 'nothing left', { tamper: lost('cancelCall') }],
+  ['the fleet is not asked', 'one publication', { tamper: lost('claim') }],
+  ['who follows no more does not say so', 'one publication', { tamper: lost('leave') }],
+  ['a chunk is not published', 'one publication', { tamper: lost('publishBytes') }],
+  ['an answer is published without its end', 'one publication', { tamper: lost('publishEnd') }],
+  ['a failure is published twice', 'one publication', { tamper: twice('publishFailure') }],
+  ['the fleet is not told that it is too late to follow', 'one publication', { tamper: lost('closeJoining') }],
+  ['a lost leader in another instance counts as the end', 'prefix', { sabotage: lossesAreEnds }],
+  ['a slot of the fleet is not waited for', 'limits', { sabotage: noFleetSlots }],
+  ['a slot of the fleet is not given back', 'nothing left', { tamper: lost('giveSlotBack') }],
+  ['who follows holds a slot', 'books', { sabotage: slotsForFollowers }],
   ['a call is not started', 'books', { tamper: lost('startCall') }],
   ['an upstream call is counted twice', 'books', { tamper: twice('upstreamCalled') }],
 ];
@@ -166,6 +176,30 @@ function joinsAtTheEnd(board: Board, table: Table): void {
 
 function breaksAreEnds(_: Board, table: Table): void {
   table.answerBroke = (flight, now) => table.answerEnded(flight, { trailers: null, now });
+}
+
+function lossesAreEnds(board: Board, table: Table): void {
+  const hear = table.hearFromFleet.bind(table);
+  table.hearFromFleet = (flight, news) => {
+    if (news.kind === 'lost' && board.flights.get(flight)?.state.phase === 'answering')
+      table.answerEnded(flight, { trailers: null, now: news.now });
+    else hear(flight, news);
+  };
+}
+
+function noFleetSlots({ admission }: Board): void {
+  const limitTo = admission.limitTo.bind(admission);
+  admission.limitTo = (limits, slotsPerKey) => limitTo({ ...limits, scope: 'process' }, slotsPerKey);
+  admission.limitTo(admission.limits, 4);
+}
+
+function slotsForFollowers(board: Board, table: Table): void {
+  const hear = table.hearFromFleet.bind(table);
+  table.hearFromFleet = (id, news) => {
+    hear(id, news);
+    const flight = board.flights.get(id);
+    if (flight?.state.phase === 'following') board.admission.take(flight);
+  };
 }
 
 /** Finds what was kept last, whosever it is. */

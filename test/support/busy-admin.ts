@@ -10,7 +10,7 @@ export interface BusyAdmin {
 }
 
 const row: FlightRow = {
-  ...{ id: '1', key8: '9d0369ce', leg: 'detached', phase: 'streaming', age_ms: 1200 },
+  ...{ id: '1', key8: '9d0369ce', leg: 'detached', fleet: 'apart', phase: 'streaming', age_ms: 1200 },
   ...{ waiters: 3, bytes: 56_000, model: 'a-model', policy: 'default' },
 };
 
@@ -20,7 +20,7 @@ export async function startBusyAdmin(flights: readonly Partial<FlightRow>[], por
   const sum = (read: (one: FlightRow) => number): number => rows.reduce((total, one) => total + read(one), 0);
   const totals = { flights: rows.length, waiters: sum((one) => one.waiters), queue: 0, streams: rows.length };
   const bytes = sum((one) => one.bytes);
-  const metrics = createMetrics(() => ({ ...totals, replayBytes: bytes }));
+  const metrics = createMetrics(() => ({ ...totals, replayBytes: bytes, oldestFlightMs: 0 }));
   const sources = {
     metrics: metrics.page,
     ready: () => true as const,

@@ -204,6 +204,17 @@ const policies: readonly DoctorCase[] = [
   },
 ];
 
+const tokens: readonly DoctorCase[] = [
+  {},
+  { from_headers: [{ name: 'Authorization' }] },
+  { payload_in_metadata: 'x' },
+].map((provider) => ({
+  id: 'token_taken',
+  what: `jwt_authn verifies as ${JSON.stringify(provider)} says`,
+  change: (config) => config.insert(chain, 0, httpFilter('jwt_authn', { providers: { ours: provider } })),
+  path: [...chain, 0, 'typed_config', 'providers', 'ours', 'payload_in_metadata'],
+}));
+
 const neighbours: readonly DoctorCase[] = [
   inserted('filter_between', 1, httpFilter('header_mutation')),
   ...['rbac', 'jwt_authn', 'ext_authz', 'basic_auth', 'wasm', 'ext_proc'].map((kind) => {
@@ -350,6 +361,7 @@ export const doctorCases: readonly DoctorCase[] = [
   ...presence,
   ...filters,
   ...policies,
+  ...tokens,
   ...neighbours,
   ...routes,
   ...processorCluster,

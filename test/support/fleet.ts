@@ -66,6 +66,7 @@ export const head = {
   status: '200',
   headers: [['content-type', 'text/event-stream']],
   contentLength: null,
+  announcesTrailers: false,
   endOfStream: false,
 } as const;
 

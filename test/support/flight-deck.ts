@@ -8,6 +8,7 @@ import { createBoard, type Board, type TableLimits } from '../../src/coalesce/ta
 import type { Delivery } from '../../src/coalesce/table/delivering.ts';
 import type { Command, Effect, Fact } from '../../src/coalesce/table/effects.ts';
 import { FlightTable } from '../../src/coalesce/table/flight-table.ts';
+import type { FleetNews } from '../../src/coalesce/table/fleet/fleet-news.ts';
 import type { Arrival, Decision, Redemption } from '../../src/coalesce/table/joining.ts';
 import { sampleHead, samplePolicy } from './request-samples.ts';
 
@@ -36,6 +37,17 @@ const commandKinds: ReadonlySet<string> = new Set<Command['kind']>([
   'cancelCall',
   'holdCall',
   'resumeCall',
+  'claim',
+  'leave',
+  'holdReading',
+  'resumeReading',
+  'publishHead',
+  'publishBytes',
+  'publishEnd',
+  'publishFailure',
+  'closeJoining',
+  'takeSlot',
+  'giveSlotBack',
 ]);
 
 export function isCommand(effect: Effect): effect is Command {
@@ -52,7 +64,13 @@ export function tenantNamed(name: string): Tenant {
 
 /** An answer's head: 200, an event stream of unknown length, with changes. */
 export function answerHead(changes: Partial<AnswerHead> = {}): AnswerHead {
-  return { status: '200', headers: [['content-type', 'text/event-stream']], contentLength: null, ...changes };
+  return {
+    status: '200',
+    headers: [['content-type', 'text/event-stream']],
+    contentLength: null,
+    announcesTrailers: false,
+    ...changes,
+  };
 }
 
 export interface Aboard {
@@ -68,16 +86,26 @@ export class FlightDeck {
   now = 0;
   /** What the core draws next, from 0 up to 1. */
   chance = 0.5;
+  /** Flights whose answers other instances read. */
+  readonly readElsewhere: Set<FlightId> = new Set();
   #names = 0;
   #exchanges = 0;
   #effects: Effect[] = [];
 
-  constructor(leg: Leg, limits: Partial<TableLimits> = {}) {
+  constructor(leg: Leg, limits: Partial<TableLimits> = {}, sharesFlights: boolean = false) {
     const names = {
       flight: () => `f${(this.#names += 1)}` as FlightId,
       ticket: () => `t${(this.#names += 1)}` as Ticket,
     };
-    const options = { leg, names, random: () => this.chance, limits: { ...tableLimits, ...limits } };
+    const isReadElsewhere = (flight: FlightId): boolean => this.readElsewhere.has(flight);
+    const options = {
+      leg,
+      sharesFlights,
+      isReadElsewhere,
+      names,
+      random: () => this.chance,
+      limits: { ...tableLimits, ...limits },
+    };
     this.books = createBoard(options);
     this.table = new FlightTable(options, this.books);
   }
@@ -149,6 +177,11 @@ export class FlightDeck {
 
   ended(flight: FlightId, trailers: HeaderList | null = null): void {
     this.table.answerEnded(flight, { trailers, now: this.now });
+  }
+
+  /** The fleet says something of a flight. */
+  hear(flight: FlightId, news: FleetNews): void {
+    this.table.hearFromFleet(flight, { ...news, now: this.now });
   }
 
   answeredByEnvoy(flight: FlightId): void {

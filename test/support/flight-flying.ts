@@ -65,12 +65,31 @@ function apply(world: FlightWorld, event: Event): void {
       if (exchange !== undefined) world[event.kind](exchange);
       return;
     }
+    case 'answerClaim': {
+      const asked = [...world.fleet.claims].filter(([, claim]) => claim.phase === 'asked');
+      const flight = chosen(asked, asked.length, event.pick)?.[0];
+      return flight === undefined ? undefined : world.answerClaim(flight, event.answer);
+    }
+    case 'lose': {
+      const flight = chosen(world.fleet.afar.keys(), world.fleet.afar.size, event.pick);
+      return flight === undefined ? undefined : world.lose(flight, event.why);
+    }
+    case 'grantSlot': {
+      const flight = chosen(world.fleet.slots.keys(), world.fleet.slots.size, event.pick);
+      return flight === undefined ? undefined : world.grantSlot(flight);
+    }
+    case 'watch': {
+      const flight = chosen(world.fleet.claims.keys(), world.fleet.claims.size, event.pick);
+      return flight === undefined ? undefined : world.watch(flight, event.isWatched);
+    }
     case 'begin':
     case 'answerByEnvoy':
     case 'grow':
     case 'end':
     case 'break': {
-      const call = chosen(world.calls.values(), world.calls.size, event.pick);
+      const { calls, fleet } = world;
+      const all = fleet.afar.size === 0 ? calls.values() : [...calls.values(), ...fleet.afar.values()];
+      const call = chosen(all, calls.size + fleet.afar.size, event.pick);
       if (call === undefined) return;
       if (event.kind === 'begin') world.begin(call, event);
       else if (event.kind === 'answerByEnvoy') world.answerByEnvoy(call);

@@ -5,6 +5,8 @@
 
 import type { Caller, Flight } from '../../src/coalesce/flight/flight.ts';
 import { generationsOf } from '../../src/coalesce/table/board.ts';
+import { isWithheld } from '../../src/coalesce/table/fleet/withholding.ts';
+import { checkFleet, checkNoFleet } from './flight-fleet-invariants.ts';
 import { checkLimits } from './flight-limits.ts';
 import type { FlightWorld } from './flight-world.ts';
 
@@ -31,15 +33,16 @@ export function checkWorld(world: FlightWorld): void {
   checkBooks(world, census);
   checkPartitions(world, census);
   checkLimits(world);
+  checkFleet(world);
   judge.demand('books', world.callsTold === world.callsCaused, 'upstream calls are told as they are caused');
 }
 
-function take(census: Census, { state, request, callers, ending }: Flight): void {
+function take(census: Census, { state, request, callers, ending, fleet }: Flight): void {
   census.callers += callers.size;
   for (const caller of callers) if (caller.state.phase === 'ticketed') census.ticketed += 1;
   if ('answer' in state) census.replayBytes += state.answer.buffer.heldBytes;
   census.requestBytes += request?.body.length ?? 0;
-  if (state.phase === 'calling' || state.phase === 'answering') census.running += 1;
+  if (state.phase === 'calling' || (state.phase === 'answering' && fleet.role !== 'follows')) census.running += 1;
   if (ending === null) census.published += 1;
 }
 
@@ -53,7 +56,8 @@ function checkFlight(world: FlightWorld, flight: Flight): void {
   judge.demand('one flight', published === (flight.ending === null ? 1 : 0), 'has its key while it runs, once', id);
   const hasTold = world.endedFlights.has(id) === (flight.ending !== null && !isReplay);
   judge.demand('one ending', hasTold, 'has told its ending when it has one', id);
-  const callsOrWill = state.phase === 'calling' || state.phase === 'answering' || state.phase === 'backingOff';
+  const hasAnswer = state.phase === 'answering' && flight.fleet.role !== 'follows';
+  const callsOrWill = ['calling', 'backingOff', 'admitting'].includes(state.phase) || hasAnswer;
   judge.demand('books', flight.holdsSlot === callsOrWill, 'has a slot for a call', id);
   checkPhase(world, flight);
 }
@@ -67,11 +71,17 @@ function checkPhase(world: FlightWorld, flight: Flight): void {
   switch (state.phase) {
     case 'boarding':
       return judge.demand('one ending', callers.size > 0 && !waiting && !isDue, 'boards for tickets only', id);
+    case 'claiming':
+      return judge.demand('one ending', callers.size > 0 && !isDue, 'asks for somebody', id);
+    case 'following':
+      return judge.demand('one ending', callers.size > 0 && isDue, 'follows for somebody, not for ever', id);
     case 'queued':
+    case 'admitting':
       return judge.demand('one ending', callers.size > 0 && isDue, 'queues for somebody and not for ever', id);
     case 'calling':
     case 'answering': {
       judge.demand('one ending', isDue, 'has a deadline for its call', id);
+      if (flight.fleet.role === 'follows') return judge.demand('one ending', callers.size > 0, 'has readers', id);
       judge.demand('books', calls.get(id)?.leader === state.leader, 'has a call that runs', id);
       const isLed = state.leader === null || deck.books.leaders.get(state.leader) === flight;
       judge.demand('books', isLed, 'has a leader', id);
@@ -114,6 +124,8 @@ function checkCaller(world: FlightWorld, flight: Flight, caller: Caller): void {
   judge.demand('prefix', (rider.source !== null) === (state.phase === 'streaming'), 'who streams has a head');
   if (!('answer' in flight.state)) return;
   const { buffer } = flight.state.answer;
+  // Its end wakes it.
+  if (isWithheld(flight, deck.books.limits)) return;
   const hasMore =
     state.phase === 'waiting' ||
     caller.owedKeepAlive ||
@@ -157,7 +169,9 @@ function checkPartitions({ judge, deck }: FlightWorld, census: Census): void {
 }
 
 /** When all have left or come to their end, and time has passed, nothing is held. */
-export function checkEmpty({ judge, deck, riders, calls }: FlightWorld): void {
+export function checkEmpty(world: FlightWorld): void {
+  const { judge, deck, riders, calls } = world;
+  checkNoFleet(world);
   const { books: board, table } = deck;
   judge.demand('one ending', riders.size === 0, 'everybody has come to an end');
   const { flights, tickets, aboard, leaders, deadlines, partitions } = board;

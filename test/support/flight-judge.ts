@@ -13,6 +13,8 @@ export const invariants = [
   'limits',
   /** At quiescence nothing is left. */
   'nothing left',
+  /** What leads the fleet publishes its answer and nothing else, and then one end or one failure. */
+  'one publication',
   /** What the table holds and tells is what it does. */
   'books',
 ] as const;

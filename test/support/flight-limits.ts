@@ -33,13 +33,14 @@ function checkFlight(world: FlightWorld, flight: Flight): void {
   checkReplay(world, flight);
 }
 
-/** A detached flight may hold a cap before its front and one behind it, and the chunk that made it too much. */
+/** A flight that can slow down what comes may hold a cap before its front and one behind it, and the chunk that made it too much. */
 function checkReplay({ judge, limits }: FlightWorld, flight: Flight): void {
   if (!('answer' in flight.state)) return;
   const { buffer, heldUp } = flight.state.answer;
   const cap = limits.maxReplayBytes;
   const held = buffer.heldBytes;
-  judge.demand('limits', held <= (flight.leg === 'attached' ? cap : 2 * cap + LARGEST_CHUNK), 'max_replay_bytes holds');
+  const paces = flight.leg === 'detached' || flight.fleet.role === 'follows';
+  judge.demand('limits', held <= (paces ? 2 * cap + LARGEST_CHUNK : cap), 'max_replay_bytes holds');
   if (!heldUp) return;
   for (const { state, cursor } of flight.callers) {
     const hasAll = state.phase === 'streaming' && buffer.isAtEnd(cursor);
@@ -89,9 +90,10 @@ export function checkWaits({ judge, deck, limits, policy }: FlightWorld): void {
   const within = (since: number, limitMs: number, what: string): void =>
     judge.demand('limits', now < since + limitMs, what);
   for (const { state, callers, orphanedAt } of deck.books.flights.values()) {
-    if (state.phase === 'queued') within(state.since, limits.admission.maxWaitMs, 'max_wait holds');
+    if (state.phase === 'queued' || state.phase === 'admitting')
+      within(state.since, limits.admission.maxWaitMs, 'max_wait holds');
     if ('startedAt' in state) within(state.startedAt, totalMs, 'deadlines.total holds');
-    if (state.phase === 'calling' || state.phase === 'backingOff')
+    if (state.phase === 'calling' || state.phase === 'backingOff' || state.phase === 'following')
       within(state.startedAt, firstByteMs, 'deadlines.first_byte holds');
     // The silence of a call that is held up for its readers is not its own.
     if (state.phase === 'answering' && !state.answer.heldUp)

@@ -23,6 +23,19 @@ export interface Rider {
   takesComments: boolean;
 }
 
+/** A call that runs, here or in another instance whose answer is followed here, and what it has sent. */
+export interface Call {
+  readonly flight: FlightId;
+  /** The exchange that carries it, in the attached leg. */
+  readonly leader: ExchangeId | null;
+  readonly question: string;
+  readonly isAfar: boolean;
+  phase: 'silent' | 'answering';
+  length: number | null;
+  /** Nothing more of its answer is read for now. */
+  held: boolean;
+}
+
 /** What the upstream sent for a flight, over all its calls that the table listened to. */
 export interface Sent {
   readonly question: string;

@@ -6,6 +6,7 @@
 import fc from 'fast-check';
 
 import type { Leg } from '../../src/coalesce/flight/flight.ts';
+import type { Loss } from '../../src/coalesce/table/fleet/losing.ts';
 import type { TableLimits } from '../../src/coalesce/table/board.ts';
 import type { Options } from './flight-questions.ts';
 
@@ -32,10 +33,16 @@ export type Event =
   | { readonly kind: 'grow'; readonly pick: number; readonly size: number }
   | { readonly kind: 'end'; readonly pick: number; readonly trailers: boolean }
   | { readonly kind: 'pass'; readonly ms: number; readonly late: boolean }
-  | { readonly kind: 'breakOffAll' };
+  | { readonly kind: 'breakOffAll' }
+  | { readonly kind: 'answerClaim'; readonly pick: number; readonly answer: 'led' | 'followed' | 'stoodAlone' }
+  | { readonly kind: 'lose'; readonly pick: number; readonly why: Loss }
+  | { readonly kind: 'grantSlot'; readonly pick: number }
+  | { readonly kind: 'watch'; readonly pick: number; readonly isWatched: boolean };
 
 export interface Schedule {
   readonly leg: Leg;
+  /** Whether there are other instances. */
+  readonly sharesFlights: boolean;
   readonly limits: TableLimits;
   readonly options: Options;
   readonly events: readonly Event[];
@@ -81,7 +88,13 @@ const events: { readonly [Kind in Event['kind']]: { weight: number; fields: Doma
   pull: { weight: 12, fields: { pick } },
   pass: { weight: 14, fields: { ms: [1, 20, 300, 300, 1_500, 1_500, 4_000, 60_000], late: oftenFalse } },
   breakOffAll: { weight: 2, fields: {} },
+  answerClaim: { weight: 30, fields: { pick, answer: ['led', 'led', 'followed', 'followed', 'stoodAlone'] } },
+  lose: { weight: 5, fields: { pick, why: ['lease_lost', 'gave_up', 'cut', 'unreadable', 'redis_down'] } },
+  grantSlot: { weight: 12, fields: { pick } },
+  watch: { weight: 5, fields: { pick, isWatched: either } },
 };
+/** Of other instances. */
+const fleetKinds: ReadonlySet<string> = new Set<Event['kind']>(['answerClaim', 'lose', 'grantSlot', 'watch']);
 
 const limits: Domains<Omit<TableLimits, 'admission'>> = {
   maxWaitersTotal: [8, 10_000],
@@ -95,13 +108,18 @@ const limits: Domains<Omit<TableLimits, 'admission'>> = {
   maxPromotions: [0, 1, 3],
   orphanGraceMs: [0, 2_000],
 };
-const admission: Domains<TableLimits['admission']> = {
+const admission: Domains<Required<TableLimits['admission']>> = {
   maxUpstream: [0, 0, 1, 1, 2],
   maxQueue: [0, 1, 2, 2, 5],
   maxWaitMs: [1_000, 30_000],
+  scope: ['process', 'fleet'],
 };
 const options: Domains<Options> = { retries: either, negativeCache: either, keepAlive: either };
-const rest: Domains<Pick<Schedule, 'leg' | 'leave'>> = { leg: ['attached', 'detached'], leave: either };
+const rest: Domains<Pick<Schedule, 'leg' | 'sharesFlights' | 'leave'>> = {
+  leg: ['attached', 'detached'],
+  sharesFlights: either,
+  leave: either,
+};
 
 function arbitraries(domains: object): Record<string, fc.Arbitrary<unknown>> {
   const entries = Object.entries(domains as Record<string, Domain<unknown>>);
@@ -143,21 +161,24 @@ interface Drawn {
 const deal: readonly Drawn[] = Object.entries(events).flatMap(([kind, { weight, fields }]) =>
   Array.from({ length: weight }, () => ({ kind, fields: Object.entries(fields) })),
 );
+const dealWithoutFleet: readonly Drawn[] = deal.filter(({ kind }) => !fleetKinds.has(kind));
 
 /** The same as `scheduleArbitrary` makes, without bias. */
 export function drawSchedule(random: Random): Schedule {
+  const drawn = drawEach(rest, random);
+  const from = drawn['sharesFlights'] === true ? deal : dealWithoutFleet;
   const drawnEvents: unknown[] = [];
-  for (let left = 1 + Math.floor(random() * longest); left > 0; left -= 1) drawnEvents.push(drawEvent(random));
+  for (let left = 1 + Math.floor(random() * longest); left > 0; left -= 1) drawnEvents.push(drawEvent(from, random));
   return {
-    ...drawEach(rest, random),
+    ...drawn,
     limits: { ...drawEach(limits, random), admission: drawEach(admission, random) },
     options: drawEach(options, random),
     events: drawnEvents,
   } as unknown as Schedule;
 }
 
-function drawEvent(random: Random): unknown {
-  const { kind, fields } = one(deal, random);
+function drawEvent(from: readonly Drawn[], random: Random): unknown {
+  const { kind, fields } = one(from, random);
   const event: Record<string, unknown> = { kind };
   for (const [name, domain] of fields) event[name] = draw(domain, random);
   return event;

@@ -1,5 +1,6 @@
 /** Which calls of a flight table lead its flights from which phase to which, as seen in runs. */
 
+import type { FleetNews } from '../../src/coalesce/table/fleet/fleet-news.ts';
 import type { FlightWorld } from './flight-world.ts';
 
 /** By phase before, the phases after, for each call of the table: `none` is a flight that is not yet, `ended` one that is no more. */
@@ -17,6 +18,7 @@ const calls = [
   'pull',
   'expire',
   'limitTo',
+  'hearFromFleet',
   'breakOffAll',
 ] as const;
 
@@ -31,7 +33,7 @@ export function watchTransitions(seen: Transitions, world: FlightWorld): void {
       const [from, to] = [before.get(id) ?? 'none', after.get(id) ?? 'ended'];
       const row = seen.get(from) ?? new Map<string, Set<string>>();
       seen.set(from, row);
-      const cause = from === 'queued' && (to === 'calling' || to === 'boarding') ? 'slotFreed' : call;
+      const cause = from === 'queued' && ['admitting', 'calling', 'boarding'].includes(to) ? 'slotFreed' : call;
       row.set(cause, (row.get(cause) ?? new Set()).add(to));
     }
   };
@@ -40,7 +42,7 @@ export function watchTransitions(seen: Transitions, world: FlightWorld): void {
     const watched = (...args: readonly unknown[]): unknown => {
       const before = phases();
       const result = original(...args);
-      note(call, before);
+      note(call === 'hearFromFleet' ? (args[1] as FleetNews).kind : call, before);
       return result;
     };
     Object.assign(table, { [call]: watched });

@@ -7,12 +7,14 @@ import type { ExchangeId, FlightId, Leg } from '../../src/coalesce/flight/flight
 import type { TableLimits } from '../../src/coalesce/table/board.ts';
 import type { Command, Effect, Fact } from '../../src/coalesce/table/effects.ts';
 import type { Policy } from '../../src/coalesce/request/policy.ts';
+import type { Loss } from '../../src/coalesce/table/fleet/losing.ts';
 import type { Decision } from '../../src/coalesce/table/joining.ts';
 import { FlightDeck, isCommand, keyNamed, tenantNamed } from './flight-deck.ts';
 import { Judge, type Invariant } from './flight-judge.ts';
 import { count, countEffect, type Tally } from './flight-tally.ts';
 import { headFor, policyOf, textOf, type Options } from './flight-questions.ts';
-import { drink, type Rider, type Sent } from './flight-rider.ts';
+import { FlightFleet } from './flight-fleet.ts';
+import { drink, type Call, type Rider, type Sent } from './flight-rider.ts';
 
 interface Pass {
   readonly ticket: string;
@@ -21,15 +23,11 @@ interface Pass {
   readonly slow: boolean;
 }
 
-/** An upstream call that runs, and what it has sent. */
-export interface Call {
-  readonly flight: FlightId;
-  readonly leader: ExchangeId | null;
-  readonly question: string;
-  phase: 'silent' | 'answering';
-  length: number | null;
-  /** Nothing more of its answer is read for now. */
-  held: boolean;
+interface Setting {
+  readonly leg: Leg;
+  readonly sharesFlights: boolean;
+  readonly limits: TableLimits;
+  readonly options: Options;
 }
 
 interface Making {
@@ -51,6 +49,7 @@ export class FlightWorld {
   readonly usedPasses: Pass[] = [];
   readonly calls: Map<FlightId, Call> = new Map();
   readonly sent: Map<FlightId, Sent> = new Map();
+  readonly fleet: FlightFleet;
   /** Whether there ever was an admission limit: generations beyond the others may be left from then. */
   readonly wasLimited: boolean;
   readonly endedFlights: Set<FlightId> = new Set();
@@ -63,13 +62,14 @@ export class FlightWorld {
   readonly #lastReleases: Map<string, number> = new Map();
   #arrivals = 0;
 
-  constructor(setting: { leg: Leg; limits: TableLimits; options: Options }, { tamper, only, tally }: Making = {}) {
-    this.deck = new FlightDeck(setting.leg, setting.limits);
+  constructor(setting: Setting, { tamper, only, tally }: Making = {}) {
+    this.deck = new FlightDeck(setting.leg, setting.limits, setting.sharesFlights);
     this.limits = setting.limits;
     this.policy = policyOf(setting.options);
     this.wasLimited = setting.limits.admission.maxUpstream > 0;
     this.judge = new Judge(only);
     this.tally = tally ?? new Map();
+    this.fleet = new FlightFleet(this);
     this.#tamper = tamper;
   }
 
@@ -128,7 +128,7 @@ export class FlightWorld {
     if (isAll) this.#finishCall(call);
     const type = options.events ? 'text/event-stream' : 'application/json';
     const headers = [['x-flight', call.flight] as const, ['content-type', type] as const];
-    const head = { status: options.status, headers, contentLength: call.length };
+    const head = { status: options.status, headers, contentLength: call.length, announcesTrailers: false };
     this.deck.began(call.flight, head, options.endOfStream);
     if (isAll) this.#endOfAnswer(call, false);
     this.settle();
@@ -167,17 +167,46 @@ export class FlightWorld {
   end(call: Call, trailers: boolean): void {
     if (call.phase !== 'answering') return;
     if (call.length === null) this.#finishCall(call);
-    else this.calls.delete(call.flight);
+    else this.#forget(call);
     this.#endOfAnswer(call, trailers);
     this.settle();
   }
 
   break(call: Call): void {
+    if (call.isAfar) return this.lose(call.flight, 'gave_up');
     count(this.tally, 'upstream breaks');
     this.calls.delete(call.flight);
     if (call.leader === null) this.deck.broke(call.flight);
     else this.#end(call.leader);
     this.settle();
+  }
+
+  answerClaim(flight: FlightId, answer: 'led' | 'followed' | 'stoodAlone'): void {
+    this.fleet.answerClaim(flight, answer);
+    this.settle();
+  }
+
+  /** The leader of a flight that follows here is gone, in another instance. */
+  lose(flight: FlightId, why: Loss): void {
+    count(this.tally, `losses: ${why}`);
+    this.fleet.claims.delete(flight);
+    this.fleet.afar.delete(flight);
+    this.deck.hear(flight, { kind: 'lost', why });
+    this.settle();
+  }
+
+  grantSlot(flight: FlightId): void {
+    if (this.fleet.slots.get(flight) !== 'asked') return;
+    count(this.tally, 'slots of the fleet');
+    this.fleet.slots.set(flight, 'granted');
+    this.deck.hear(flight, { kind: 'slotGranted' });
+    this.settle();
+  }
+
+  /** Other instances begin to read what a flight publishes, or read no more. */
+  watch(flight: FlightId, isWatched: boolean): void {
+    if (isWatched) this.deck.readElsewhere.add(flight);
+    else this.deck.readElsewhere.delete(flight);
   }
 
   pull(exchange: ExchangeId): void {
@@ -232,8 +261,12 @@ export class FlightWorld {
 
   #startCall(by: { flight: FlightId; leader: ExchangeId | null; question: string }): void {
     this.judge.demand('one flight', !this.calls.has(by.flight), 'calls once at a time', by.flight);
+    const { maxUpstream, scope } = this.limits.admission;
+    const needsSlot = this.deck.books.sharesFlights && maxUpstream > 0 && scope === 'fleet';
+    const hasSlot = !needsSlot || this.fleet.slots.get(by.flight) === 'granted';
+    this.judge.demand('limits', hasSlot, 'calls in a slot of the fleet', by.flight);
     this.callsCaused += 1;
-    this.calls.set(by.flight, { ...by, phase: 'silent', length: null, held: false });
+    this.calls.set(by.flight, { ...by, phase: 'silent', length: null, held: false, isAfar: false });
   }
 
   #end(exchange: ExchangeId): void {
@@ -243,8 +276,13 @@ export class FlightWorld {
     this.deck.leave(exchange);
   }
 
+  #forget({ flight, isAfar }: Call): void {
+    (isAfar ? this.fleet.afar : this.calls).delete(flight);
+    if (isAfar) this.fleet.claims.delete(flight);
+  }
+
   #finishCall(call: Call): void {
-    this.calls.delete(call.flight);
+    this.#forget(call);
     const sent = this.sent.get(call.flight);
     if (sent !== undefined) sent.whole = true;
   }
@@ -275,7 +313,8 @@ export class FlightWorld {
         this.#hold(command);
         return;
       default:
-        this.#reach(command);
+        if ('exchange' in command) this.#reach(command);
+        else this.fleet.carryOut(command);
     }
   }
 

@@ -22,7 +22,7 @@ function saved(followers: number, answer: { head?: typeof jsonHead; pieces: read
 describe('tokens saved', () => {
   test('are the answer’s usage for each follower', () => {
     expect(saved(3, { pieces: [usage.slice(0, 9), usage.slice(9)] })).toEqual([
-      { kind: 'tokensSaved', prompt: 36, completion: 9 },
+      { kind: 'tokensSaved', model: 'gpt-4o-mini', prompt: 36, completion: 9 },
     ]);
   });
 
@@ -38,7 +38,7 @@ describe('tokens saved', () => {
       () => `data: {"choices":[{"delta":{"content":"${'x'.repeat(500)}"}}]}\n\n`,
     );
     expect(saved(1, { pieces: [...filler, `data: ${usage}\n\ndata: [DONE]\n\n`], head: answerHead() })).toEqual([
-      { kind: 'tokensSaved', prompt: 12, completion: 3 },
+      { kind: 'tokensSaved', model: 'gpt-4o-mini', prompt: 12, completion: 3 },
     ]);
   });
 });

@@ -24,7 +24,13 @@ describe('the head as it is recorded', () => {
         ['set-cookie', 'b'],
       ],
       contentLength: 12,
+      announcesTrailers: false,
     });
+  });
+
+  test('a head that names trailers says so', () => {
+    const headers = [['trailer', 'x-checksum']] as const;
+    expect(answerHeadOf({ status: '200', headers })).toMatchObject({ headers: [], announcesTrailers: true });
   });
 
   test.each(['', 'x', '-1', '1.5', ' 1', '1, 1', '1'.repeat(16)])('a length that reads %j is not known', (length) => {

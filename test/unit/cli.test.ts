@@ -4,10 +4,13 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { repositoryRoot } from '../../harness/root.ts';
 import { check } from '../../src/cli/check.ts';
 import { parseCommandLine, usage } from '../../src/cli/command-line.ts';
 import { renderEffective } from '../../src/config/effective.ts';
 import { defaultConfig } from '../../src/config/read.ts';
+
+const golden = join(repositoryRoot, 'test', 'data', 'cli');
 
 describe('the command line', () => {
   it.each([
@@ -48,6 +51,17 @@ describe('the command line', () => {
     expect(result.kind === 'wrong' ? result.message : '').toContain(expected);
   });
 
+  it('is explained by a text that changes only on purpose (-u)', async () => {
+    await expect(usage).toMatchFileSnapshot(join(golden, 'help.txt'));
+  });
+
+  it.each([['serve', '--help'], ['check', '-h'], ['explain', '--help'], ['doctor', '--help'], ['help']])(
+    '%s %s asks for that text',
+    (...argv) => {
+      expect(parseCommandLine(argv)).toEqual({ kind: 'help' });
+    },
+  );
+
   it('is explained by the usage text', () => {
     for (const word of ['serve', 'check', 'explain', '--policy', '--json', '--config', '--help', '--version'])
       expect(usage).toContain(word);
@@ -55,6 +69,27 @@ describe('the command line', () => {
 });
 
 describe('check', () => {
+  it('prints defaults that change only on purpose (-u)', async () => {
+    await expect(check(null, readFileSync).stdout).toMatchFileSnapshot(join(golden, 'check.yaml'));
+  });
+
+  it('prints mistakes in words that change only on purpose (-u)', async () => {
+    const mistaken = [
+      'lisen: 127.0.0.1:1',
+      'mode: on',
+      'limits: {max_waiters: 0, max_replay_bytes: 1GiB}',
+      'tenant: {from: [{header: a, query: b}]}',
+      'key: {secret: [1], ignore_headers: [authorization]}',
+      'tls: {cert: none.pem, key: none.key}',
+      'prices: {m: {prompt: -1, completion: 0}}',
+      'policies: {a: {listen: x}}',
+    ];
+    const content = Buffer.from(mistaken.join('\n'));
+    const { stderr, exitCode } = check('c.yaml', () => content);
+    expect(exitCode).toBe(1);
+    await expect(stderr).toMatchFileSnapshot(join(golden, 'mistakes.txt'));
+  });
+
   let folder = '';
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'check-'));

@@ -5,6 +5,7 @@ import { formatRedisUrl, parseRedisUrl } from '../../src/config/fleet/redis-url.
 import { printMistake } from '../../src/config/mistakes/mistakes.ts';
 import { readConfig } from '../../src/config/read.ts';
 import { reconfigured } from '../../src/config/reloading/reconfigured.ts';
+import { readShipped } from '../support/deployed.ts';
 import type { Config } from '../../src/config/definition.ts';
 
 const secret = 'key: {secret: 0123456789abcdef0123456789abcdef}\n';
@@ -103,6 +104,14 @@ describe('the URL of a Redis', () => {
     expect(mistake).toMatch(/^c.yaml:2: redis.url: not the URL of a Redis, expected redis:/);
     expect(mistake).not.toContain('hidden');
   });
+});
+
+test('the configuration in docs/multi-instance.md is one', () => {
+  const [block] = [...readShipped('docs/multi-instance.md').matchAll(/^```yaml\n(.*?)^```$/gms)];
+  const result = readConfig(block?.[1] ?? '', { file: 'c.yaml', readFile: () => 'x'.repeat(32) });
+  if (result.kind === 'mistakes') throw new Error(result.mistakes.map(printMistake).join('\n'));
+  expect(result.config.redis).toMatchObject({ prefix: 'coalesce:', leaseMs: 5000, budgetMs: 5, encrypt: true });
+  expect(result.config.admission).toMatchObject({ maxUpstream: 200, scope: 'fleet' });
 });
 
 describe('a mistaken fleet', () => {

@@ -109,12 +109,12 @@ describe('the JSON schema', () => {
     let accepted = 0;
     fc.assert(
       fc.property(fc.dictionary(keys, values, { maxKeys: 2 }), (value) => {
-        if (read(JSON.stringify(value)).kind !== 'config') return;
-        accepted += 1;
-        expect(accepts(value), JSON.stringify(accepts.errors)).toBe(true);
+        if (accepts(value)) accepted += 1;
+        // Reading takes long.
+        else expect(read(JSON.stringify(value)).kind, JSON.stringify([value, accepts.errors])).toBe('mistakes');
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
-    expect(accepted).toBeGreaterThan(50);
+    expect(accepted).toBeGreaterThan(20);
   });
 });

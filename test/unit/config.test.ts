@@ -53,6 +53,7 @@ max_promotions: 3
 redis: null
 drain: 30m
 log: {level: info}
+tracing: null
 rollout: 100
 shadow: {compare: 0.01, max_bytes: 1MiB}
 profiles: []
@@ -81,6 +82,7 @@ redis: {url: 'rediss://localhost:7000/3', prefix: 'a:', lease: 2s, budget: 20ms,
 max_promotions: 0
 drain: 0s
 log: {level: silent}
+tracing: {endpoint: "https://collector.local/v1/traces", service_name: edge, sample: 0.25, max_queue: 10, timeout: 1s}
 rollout: 12.5
 shadow: {compare: 0.5, max_bytes: 64KiB}
 profiles:
@@ -97,6 +99,33 @@ describe('a configuration', () => {
     expect(read('')).toEqual(defaultConfig());
     expect(read(documentedDefaults)).toEqual(defaultConfig());
     expect(read('# only a comment\n')).toEqual(defaultConfig());
+  });
+
+  it('takes the collector’s header fields from a file, and shows none of them', () => {
+    const text = 'tracing: {endpoint: "http://h/v1/traces", headers_file: /h}';
+    const file =
+      (content: string): ReadFile =>
+      (path) =>
+        path === '/h' ? content : noFile(path);
+    const config = read(text, file('Authorization: Bearer confidential\r\n\nx-team:  a:b \n'));
+    expect(config.tracing?.headers).toEqual([
+      ['authorization', 'Bearer confidential'],
+      ['x-team', 'a:b'],
+    ]);
+    expect(renderEffective(config)).toContain('headers_file: /h');
+    expect(renderEffective(config)).not.toContain('confidential');
+    for (const wrong of ['confidential', 'a b: confidential', ': confidential', 'x: confidential\u0000']) {
+      expect(mistakes(text, file(`x: y\n${wrong}`))).toEqual([
+        'c.yaml:1: tracing.headers_file: line 2 of the file is no header, expected lines such as authorization: Bearer …',
+      ]);
+    }
+  });
+
+  it('never repeats the credentials in the URL of a collector', () => {
+    const found = mistakes('tracing: {endpoint: "http://me:confidential@h/v1/traces"}');
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain('tracing.endpoint: a URL with credentials is not allowed');
+    expect(found[0]).not.toContain('confidential');
   });
 
   it('reaches the program in its own terms', () => {
@@ -117,6 +146,10 @@ describe('a configuration', () => {
       maxPromotions: 0,
       drainMs: 0,
       logLevel: 'silent',
+      tracing: {
+        ...{ endpoint: 'https://collector.local/v1/traces', serviceName: 'edge', sample: 0.25, headersFile: null },
+        ...{ maxQueue: 10, timeoutMs: 1000, headers: [] },
+      },
     });
     expect(config.policy).toMatchObject({
       retry: { maxAttempts: 10, on: ['503', '429'], backoffMs: 1000 },
@@ -259,13 +292,6 @@ describe('a mistaken configuration', () => {
   });
 
   it.each([
-    ['tracing: {}', 'tracing'],
-    ['prices: {}', 'prices'],
-  ])('%s is refused as not supported yet', (text, path) => {
-    expect(mistakes(text)).toEqual([`c.yaml:1: ${path}: not supported by this version, remove it`]);
-  });
-
-  it.each([
     ['orphan_grace: 5', '5 is not allowed'],
     ['orphan_grace: 1.5s', '"1.5s" is not allowed'],
     ['orphan_grace: 1d', '"1d" is not allowed'],
@@ -289,6 +315,23 @@ describe('a mistaken configuration', () => {
       `negative_cache: {statuses: [400, ${status}]}`,
       `negative_cache.statuses[1]: ${status} is not allowed, expected a status from 400 to 499`,
     ]),
+    ['tracing: 5', 'tracing: 5 is not a mapping of keys'],
+    ['tracing: {}', 'tracing.endpoint: missing, expected an http or https URL with its path'],
+    ['tracing: {endpoint: "127.0.0.1:4318"}', 'tracing.endpoint: "127.0.0.1:4318" is not allowed'],
+    [
+      'tracing: {endpoint: "http://127.0.0.1:4318"}',
+      'with its path and no credentials, such as http://127.0.0.1:4318/v1',
+    ],
+    ['tracing: {endpoint: "grpc://h/v1/traces"}', 'is not allowed'],
+    ['tracing: {endpoint: "http://h/v1", samples: 1}', 'unknown key, the nearest known key is tracing.sample'],
+    [
+      'tracing: {endpoint: "http://h/v1", sample: 2}',
+      'tracing.sample: 2 is not allowed, expected a number from 0 to 1',
+    ],
+    ['tracing: {endpoint: "http://h/v1", max_queue: 0}', 'tracing.max_queue: 0 is not allowed'],
+    ['tracing: {endpoint: "http://h/v1", timeout: 2m}', 'from 100ms to 1m'],
+    ['tracing: {endpoint: "http://h/v1", headers_file: /none}', 'tracing.headers_file: cannot be read: ENOENT: /none'],
+    ['policies: {a: {tracing: null}}', 'belongs at the top of the file, not in a policy'],
     ['listen: []', 'too few entries, expected at least 1'],
     ['listen: 5', '5 is not a list'],
     ['listen: localhost', 'listen: "localhost" is not allowed, expected an address'],

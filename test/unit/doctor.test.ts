@@ -192,6 +192,15 @@ describe('what is right has nothing found:', () => {
       const upstream = { stage: 1, actions: [{ generic_key: { descriptor_value: 'llm' } }] };
       config.set([...route, 'route', 'rate_limits'], [{ actions: [{ remote_address: {} }] }, upstream]);
     },
+    'providers whose claims or tokens arrive, or that take no header': (config) => {
+      const providers = {
+        claims: { payload_in_metadata: 'payload' },
+        forwarded: { forward: true },
+        elsewhere: { from_headers: [{ name: 'x-jwt' }] },
+        cookie: { from_cookies: ['session'] },
+      };
+      config.insert([...ingress, 'http_filters'], 0, httpFilter('jwt_authn', { providers }));
+    },
     'one neighbour in FULL_DUPLEX_STREAMED': (config) => {
       const mode = { processing_mode: { request_body_mode: 'FULL_DUPLEX_STREAMED' } };
       config.insert([...ingress, 'http_filters'], 0, httpFilter('ext_proc', mode));

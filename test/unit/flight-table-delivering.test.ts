@@ -84,6 +84,20 @@ describe('the pieces of an answer', () => {
     expect(deck.board().flight).not.toBe(callers[0].flight);
   });
 
+  test.each([
+    [false, ['landed'], { text: 'whole', ended: true }],
+    [true, [], { text: 'whole', ended: false }],
+  ])('all promised bytes are the end, unless trailers are named: %s', (announcesTrailers, endings, drunk) => {
+    const deck = new FlightDeck('detached');
+    const { exchange, flight } = deck.board();
+    deck.began(flight, { contentLength: 5, announcesTrailers });
+    deck.grew(flight, 'whole');
+    expect([deck.endings(), deck.drink(exchange)]).toEqual([endings, drunk]);
+    deck.ended(flight);
+    if (announcesTrailers) expect(deck.drink(exchange)).toMatchObject({ text: '', ended: true });
+    expect(deck.table.totals).toEqual(nothingHeld);
+  });
+
   test('a body shorter than its promised length is cut, never ended', () => {
     const deck = new FlightDeck('detached');
     const { exchange, flight } = deck.board();

@@ -18,6 +18,7 @@ const row: FlightRow = {
   key8: key,
   leg: 'detached',
   phase: 'streaming',
+  fleet: 'apart',
   age_ms: 12,
   waiters: 3,
   bytes: 100,
@@ -51,7 +52,14 @@ afterEach(async () => {
 });
 
 function sources(changes: Partial<AdminSources> = {}): AdminSources {
-  const metrics = createMetrics(() => ({ flights: 1, waiters: 3, replayBytes: 100, queue: 0, streams: 4 }));
+  const metrics = createMetrics(() => ({
+    flights: 1,
+    waiters: 3,
+    replayBytes: 100,
+    queue: 0,
+    streams: 4,
+    oldestFlightMs: 0,
+  }));
   return { flights: () => ({ flights: [row], totals }), ready: () => true, metrics: metrics.page, ...changes };
 }
 

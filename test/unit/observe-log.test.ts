@@ -16,6 +16,8 @@ const exchange: ExchangeEnd = {
   would: null,
   wouldFlight: null,
   key8: key,
+  tenant: 'fedcba9876543210'.repeat(4),
+  bodyDiffers: true,
   policy: 'default',
   status: 200,
   promptTokens: 12,
@@ -30,6 +32,7 @@ const flight: FlightEnd = {
   flight: 'f1',
   key8: key,
   leg: 'attached',
+  fleet: 'apart',
   ending: 'landed',
   status: 200,
   promptTokens: 12,
@@ -75,6 +78,12 @@ describe('the log', () => {
     });
     expect(lines.map((line) => line['key8'])).toEqual(['01234567', '01234567']);
     expect(JSON.stringify(lines)).not.toContain(key);
+  });
+
+  it('says of a follower what an inquiry needs: flight, key, tenant, policy, and whether its body differed', () => {
+    const [line] = logged('info', (log) => log.exchangeEnded(exchange));
+    expect(line).toMatchObject({ flight: 'f1', key8: '01234567', policy: 'default', bodyDiffers: true });
+    expect(line?.['tenant']).toBe('fedcba9876543210');
   });
 
   it('never holds what else an object carries', () => {

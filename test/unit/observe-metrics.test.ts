@@ -8,14 +8,15 @@ import {
   redisClaims,
   reloadResults,
   shadowVerdicts,
+  spanDropReasons,
 } from '../../src/observe/metrics.ts';
 import type { Metrics, Totals } from '../../src/observe/metrics.ts';
 
-const nothing: Totals = { flights: 0, waiters: 0, replayBytes: 0, queue: 0, streams: 0 };
+const nothing: Totals = { flights: 0, waiters: 0, replayBytes: 0, queue: 0, streams: 0, oldestFlightMs: 0 };
 
 /** The samples of one scrape, by their name and labels as printed. */
 async function scrape(metrics: Metrics): Promise<Map<string, number>> {
-  const { body } = await metrics.page();
+  const { body } = await metrics.page('');
   const samples = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
     samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
@@ -31,6 +32,7 @@ describe('metrics', () => {
       ...lateJoinReasons.map((word) => `coalesce_late_join_rejected_total{reason="${word}"}`),
       ...flightEndings.map((word) => `coalesce_flight_endings_total{ending="${word}"}`),
       ...cancellationRoles.map((word) => `coalesce_cancellations_total{role="${word}"}`),
+      ...spanDropReasons.map((word) => `coalesce_spans_dropped_total{reason="${word}"}`),
       ...shedReasons.map((word) => `coalesce_shed_total{reason="${word}"}`),
       ...shadowVerdicts.map((word) => `coalesce_shadow_total{verdict="${word}"}`),
       'coalesce_hits_total',
@@ -115,9 +117,9 @@ describe('metrics', () => {
 
   it('show durations in seconds', async () => {
     const metrics = createMetrics(() => nothing);
-    metrics.observeLeaderLatency('total', 1500);
-    metrics.observeFollowerWait(20);
-    metrics.observeDecision(0.2);
+    metrics.observeLeaderLatency('total', 1500, null);
+    metrics.observeFollowerWait(20, null);
+    metrics.observeDecision(0.2, null);
     metrics.observeRedisClaim(3);
     metrics.observeWaitersPerHit(24);
     const samples = await scrape(metrics);
@@ -132,13 +134,23 @@ describe('metrics', () => {
   it('ask for the totals at each scrape', async () => {
     let totals = nothing;
     const metrics = createMetrics(() => totals);
-    totals = { flights: 1, waiters: 2, replayBytes: 3, queue: 4, streams: 5 };
+    totals = { flights: 1, waiters: 2, replayBytes: 3, queue: 4, streams: 5, oldestFlightMs: 6_500 };
     const full = await scrape(metrics);
-    const names = ['flights', 'waiters', 'replay_bytes', 'queue', 'streams'];
-    expect(names.map((name) => full.get(`coalesce_${name}`))).toEqual([1, 2, 3, 4, 5]);
+    const names = ['flights', 'waiters', 'replay_bytes', 'queue', 'streams', 'oldest_flight_age_seconds'];
+    expect(names.map((name) => full.get(`coalesce_${name}`))).toEqual([1, 2, 3, 4, 5, 6.5]);
     totals = nothing;
     const empty = await scrape(metrics);
-    expect(names.map((name) => empty.get(`coalesce_${name}`))).toEqual([0, 0, 0, 0, 0]);
+    expect(names.map((name) => empty.get(`coalesce_${name}`))).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
+  it('say whether what the configuration’s files say is in force', async () => {
+    const metrics = createMetrics(() => nothing);
+    const inForce = async (): Promise<unknown> => (await scrape(metrics)).get('coalesce_config_last_reload_successful');
+    expect(await inForce()).toBe(1);
+    metrics.countReload('refused');
+    expect(await inForce()).toBe(0);
+    metrics.countReload('applied');
+    expect(await inForce()).toBe(1);
   });
 
   it('hold those of the process too, and are each process’s own', async () => {
@@ -147,6 +159,6 @@ describe('metrics', () => {
     first.countHit();
     expect((await scrape(second)).get('coalesce_hits_total')).toBe(0);
     expect((await scrape(first)).get('process_resident_memory_bytes')).toBeGreaterThan(0);
-    expect((await first.page()).contentType).toContain('text/plain');
+    expect((await first.page('*/*')).contentType).toContain('text/plain');
   });
 });

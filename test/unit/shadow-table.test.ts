@@ -9,7 +9,12 @@ import type { ShadowArrival, Would } from '../../src/coalesce/shadow/shadow-tabl
 import { FlightDeck, keyNamed, nothingHeld, tenantNamed } from '../support/flight-deck.ts';
 import { samplePolicy } from '../support/request-samples.ts';
 
-const head: AnswerHead = { status: '200', headers: [['content-type', 'application/json']], contentLength: null };
+const head: AnswerHead = {
+  status: '200',
+  headers: [['content-type', 'application/json']],
+  contentLength: null,
+  announcesTrailers: false,
+};
 const policy = samplePolicy({ maxWaiters: 2, shadow: { compare: 0.5, maxBytes: 1_000 } });
 
 function says(content: string): string {

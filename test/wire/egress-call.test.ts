@@ -51,7 +51,7 @@ async function callInTurn(url: string, count: number): Promise<string[]> {
   });
   for (let index = 0; index < count; index += 1) {
     const ending = new Promise<string>((resolve) => (next = resolve));
-    egress.call(`flight-${index}` as FlightId, { head: sampleHead(), body: Buffer.from('{}') });
+    egress.call(`flight-${index}` as FlightId, { head: sampleHead(), body: Buffer.from('{}') }, []);
     endings.push(await ending);
     // The connection is free for the next call only after the turn in which its answer ended.
     await new Promise((resolve) => setImmediate(resolve));

@@ -13,6 +13,7 @@ export const flightEndings = [
   'first_byte_timeout',
   'idle_timeout',
   'total_timeout',
+  'lease_lost',
   'invariant',
 ] as const;
 export type FlightEnding = (typeof flightEndings)[number];

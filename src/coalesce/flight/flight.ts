@@ -13,6 +13,7 @@ import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
 import type { FlightEnding } from './endings.ts';
 import type { EventCounter } from './event-counter.ts';
+import type { FleetRole } from './fleet-role.ts';
 import type { Cursor, ReplayBuffer } from './replay-buffer.ts';
 
 declare const flightIdBrand: unique symbol;
@@ -35,6 +36,8 @@ export interface AnswerHead {
   readonly headers: HeaderList;
   /** Bytes that the head promises; null where it does not say. */
   readonly contentLength: number | null;
+  /** It names trailers that come behind the body (RFC 9110, 6.6.2). */
+  readonly announcesTrailers: boolean;
 }
 
 /** What the detached leg needs to make the call: the first caller's request. */
@@ -60,7 +63,7 @@ export interface Answer {
   heldUp: boolean;
 }
 
-/** A running upstream call; `leader` is the exchange that carries it in the attached leg, null in the detached. */
+/** A running upstream call; `leader` is the exchange that carries it in the attached leg, null in the detached and for a call of the fleet's. */
 interface Call {
   readonly startedAt: number;
   readonly leader: ExchangeId | null;
@@ -69,8 +72,14 @@ interface Call {
 export type FlightState =
   /** Nobody calls yet: the first caller that reaches deliver starts the call. */
   | { readonly phase: 'boarding' }
+  /** Shared flights: the fleet is asked who leads. */
+  | { readonly phase: 'claiming' }
   | { readonly phase: 'queued'; readonly since: number }
+  /** It has a slot of this process, and waits for one of the fleet's. `since`: from the queue on. */
+  | { readonly phase: 'admitting'; readonly since: number }
   | ({ readonly phase: 'calling' } & Call)
+  /** Another instance calls; its answer is awaited from the fleet. */
+  | ({ readonly phase: 'following' } & Call)
   /** Detached: a call came to nothing, and the next one is made at `until`. `startedAt` is the first one's. */
   | { readonly phase: 'backingOff'; readonly startedAt: number; readonly until: number }
   | ({ readonly phase: 'answering'; readonly answer: Answer } & Call)
@@ -147,6 +156,9 @@ export interface Flight {
   queuedMs: number;
   /** Whether it occupies one of `admission.max_upstream`. */
   holdsSlot: boolean;
+  /** Whether it has asked the fleet for a slot and not given it back. */
+  holdsFleetSlot: boolean;
+  fleet: FleetRole;
   /** False once over its replay cap: it takes no joiners, and bytes that all have read are dropped. */
   recordsWhole: boolean;
   /** Detached: since when it has had no caller. */
@@ -157,8 +169,8 @@ export interface Flight {
 /** Callers beyond the first that are aboard now. */
 export function waitersOf(flight: Flight): number {
   const { phase } = flight.state;
-  const hasLeader = phase === 'calling' || phase === 'answering' || phase === 'landed';
-  const leader = hasLeader && flight.leg === 'attached' ? 1 : 0;
+  const isCalled = phase === 'calling' || phase === 'answering' || phase === 'landed';
+  const leader = isCalled && flight.leg === 'attached' && flight.fleet.role !== 'follows' ? 1 : 0;
   return Math.max(0, flight.callers.size + leader - 1);
 }
 

@@ -21,10 +21,13 @@ export function costOf({ usage }: Flight, answer: Answer): Tokens | null {
 }
 
 /** Once for each follower. */
-export function tellTokensSaved(board: Board, { followers }: Flight, { prompt, completion }: Tokens): void {
+export function tellTokensSaved(board: Board, flight: Flight, { prompt, completion }: Tokens): void {
+  // Where another instance leads, all callers here are followers.
+  const followers = flight.followers + (flight.fleet.role === 'follows' ? 1 : 0);
   if (followers === 0) return;
   board.effects.push({
     kind: 'tokensSaved',
+    model: flight.model,
     prompt: (prompt ?? 0) * followers,
     completion: (completion ?? 0) * followers,
   });

@@ -9,6 +9,8 @@ import type { Answer, AnswerHead, Flight, FlightId } from '../flight/flight.ts';
 import { conclude, dropRequest, settle, type Board } from './board.ts';
 import { costOf, tellTokensSaved } from './answer-cost.ts';
 import { nextCallDeadline } from './call-deadlines.ts';
+import { loseLeader } from './fleet/losing.ts';
+import { publishGrowth, publishHead } from './fleet/publishing.ts';
 import { breakOff } from './giving-up.ts';
 import { leaderAnswered } from './launching.ts';
 import { holdLimits } from './pacing.ts';
@@ -22,8 +24,9 @@ export function answerBegan(
   came: { head: AnswerHead; endOfStream: boolean; now: number },
 ): void {
   const flight = board.flights.get(flightId);
-  if (flight?.state.phase !== 'calling') return;
+  if (flight?.state.phase !== 'calling' && flight?.state.phase !== 'following') return;
   const { startedAt, leader } = flight.state;
+  const isOwn = flight.state.phase === 'calling';
   const { head, now } = came;
   if (backsOff(board, flight, { failure: failureOf(head), now })) {
     board.effects.push({ kind: 'cancelCall', flight: flight.id });
@@ -42,10 +45,12 @@ export function answerBegan(
     heldUp: false,
   };
   flight.state = { phase: 'answering', startedAt, leader, answer };
-  dropRequest(board, flight);
-  board.effects.push({ kind: 'firstByteCame', afterMs: now - startedAt });
+  // Whoever follows may have to make the call after all, for callers that have no bytes yet.
+  if (isOwn) dropRequest(board, flight);
+  if (isOwn) board.effects.push({ kind: 'firstByteCame', flight: flight.id, afterMs: now - startedAt });
+  publishHead(flight, came, board.effects);
   board.deadlines.set(flight, nextCallDeadline(board, flight));
-  if (came.endOfStream || head.contentLength === 0) land(board, flight, { trailers: null, now });
+  if (came.endOfStream || isWhole(answer)) land(board, flight, { trailers: null, now });
   else wakeAboard(board, flight);
 }
 
@@ -73,11 +78,18 @@ export function answerGrew(board: Board, flightId: FlightId, came: { bytes: Uint
   answer.lastByteAt = came.now;
   board.replayBytes += came.bytes.length;
   holdLimits(board, flight, { answer, now: came.now });
-  const { contentLength } = answer.head;
-  if (contentLength !== null && answer.buffer.length >= contentLength)
-    return land(board, flight, { trailers: null, now: came.now });
+  publishGrowth(flight, came, board.effects);
+  if (isWhole(answer)) return land(board, flight, { trailers: null, now: came.now });
   wakeAboard(board, flight);
   return null;
+}
+
+/**
+ * All bytes that the head promised are there: the end need not be awaited, and goes out with the last of them. Trailers can
+ * still follow them on HTTP/2, and are waited for where the head names them.
+ */
+function isWhole({ head, buffer }: Answer): boolean {
+  return head.contentLength !== null && !head.announcesTrailers && buffer.length >= head.contentLength;
 }
 
 /** The answer ended as its upstream meant it to. Shorter than its head promised, it counts as cut. What it cost, where it says so. */
@@ -90,7 +102,7 @@ export function answerEnded(
   if (flight?.state.phase !== 'answering') return null;
   const { head, buffer } = flight.state.answer;
   if (head.contentLength === null || buffer.length >= head.contentLength) return land(board, flight, came);
-  answerBroke(board, flightId, came.now);
+  brokeOff(board, flight, came.now);
   return null;
 }
 
@@ -102,7 +114,9 @@ function land(board: Board, flight: Flight, came: { trailers: HeaderList | null;
   const tokens = failed ? null : costOf(flight, answer);
   flight.state = { phase: 'landed', answer, trailers: came.trailers, tokens };
   board.deadlines.remove(flight);
-  board.effects.push({ kind: 'answerCompleted', afterMs: came.now - startedAt });
+  if (flight.fleet.role !== 'follows') {
+    board.effects.push({ kind: 'answerCompleted', flight: flight.id, afterMs: came.now - startedAt });
+  }
   if (tokens !== null) tellTokensSaved(board, flight, tokens);
   conclude(board, flight, { ending: failed ? 'failed_status' : 'landed', now: came.now });
   if (failed) keepNegative(board, flight, { answer, ...came });
@@ -117,7 +131,15 @@ function land(board: Board, flight: Flight, came: { trailers: HeaderList | null;
  */
 export function answerBroke(board: Board, flightId: FlightId, now: number): void {
   const flight = board.flights.get(flightId);
-  if (flight === undefined || flight.ending !== null) return;
+  if (flight !== undefined) brokeOff(board, flight, now);
+}
+
+function brokeOff(board: Board, flight: Flight, now: number): void {
+  if (flight.ending !== null) return;
+  if (flight.fleet.role === 'follows') {
+    loseLeader(board, flight, { why: 'cut', now });
+    return;
+  }
   const failure = { reason: 'connect_failure', retryAfterMs: null };
   if (flight.state.phase === 'backingOff' || backsOff(board, flight, { failure, now })) return;
   const begun = flight.state.phase === 'answering';

@@ -19,6 +19,7 @@ import type { Key } from '../key/key.ts';
 import type { Tenant } from '../request/tenant.ts';
 import { Admission, type AdmissionLimits } from './admission/admission.ts';
 import type { Effect, FlightReport } from './effects.ts';
+import { partFromFleet } from './fleet/publishing.ts';
 import { NegativeCache, type NegativeEntry } from './negative-cache.ts';
 import { ReleasePace } from './release-pace.ts';
 
@@ -46,9 +47,12 @@ export interface Names {
 
 export interface Board {
   readonly leg: Leg;
+  /** Whether a flight asks the fleet who leads before it calls. */
+  readonly sharesFlights: boolean;
   readonly names: Names;
   /** A number from 0 up to 1, of even chance. */
   readonly random: () => number;
+  readonly isReadElsewhere: (flight: FlightId) => boolean;
   /** How chunks of an answer become what is sent; absent: they are laid one behind the other. */
   readonly join: Join | undefined;
   limits: TableLimits;
@@ -74,18 +78,25 @@ export interface Board {
 
 export interface BoardOptions {
   readonly leg: Leg;
+  /** Whether there is a fleet to ask; false unless given. */
+  readonly sharesFlights?: boolean;
   readonly limits: TableLimits;
   readonly names: Names;
   /** A number from 0 up to 1, of even chance; the core draws none itself. */
   readonly random: () => number;
+  /** Whether other instances read what a flight publishes; no unless given. */
+  readonly isReadElsewhere?: (flight: FlightId) => boolean;
   readonly join?: Join;
 }
 
-export function createBoard({ leg, limits, names, random, join }: BoardOptions): Board {
+export function createBoard(options: BoardOptions): Board {
+  const { leg, sharesFlights = false, limits, names, random, isReadElsewhere = () => false, join } = options;
   return {
     leg,
+    sharesFlights,
     names,
     random,
+    isReadElsewhere,
     join,
     limits,
     admission: new Admission(limits.admission, limits.maxGenerations),
@@ -166,8 +177,17 @@ export function conclude(board: Board, flight: Flight, options: { ending: Flight
   dropRequest(board, flight);
   unpublish(board, flight);
   board.admission.leaveQueue(flight);
-  board.admission.giveBack(flight);
+  giveSlotBack(board, flight);
+  partFromFleet(flight, board.effects);
   board.effects.push({ kind: 'flightEnded', report: reportOf(flight, options) });
+}
+
+/** The slot of this process, and the fleet's beside it. */
+export function giveSlotBack(board: Board, flight: Flight): void {
+  board.admission.giveBack(flight);
+  if (!flight.holdsFleetSlot) return;
+  flight.holdsFleetSlot = false;
+  board.effects.push({ kind: 'giveSlotBack', flight: flight.id });
 }
 
 function reportOf(flight: Flight, options: { ending: FlightEnding; now: number }): FlightReport {
@@ -177,11 +197,14 @@ function reportOf(flight: Flight, options: { ending: FlightEnding; now: number }
     id: flight.id,
     key8: flight.key.slice(0, 8),
     leg: flight.leg,
+    model: flight.model,
+    policy: flight.policy.name,
+    fleet: flight.fleet.role,
     ending: options.ending,
     followers: flight.followers,
     promotions: flight.promotions,
     attempts: flight.attempts,
-    queuedMs: flight.queuedMs + (state.phase === 'queued' ? options.now - state.since : 0),
+    queuedMs: flight.queuedMs + ('since' in state ? options.now - state.since : 0),
     bytes: answer?.buffer.length ?? 0,
     status: answer?.head.status ?? null,
     tokens: state.phase === 'landed' ? state.tokens : null,

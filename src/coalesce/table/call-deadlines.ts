@@ -6,11 +6,12 @@ import { keepAliveDueAt } from './keeping-alive.ts';
 
 /** No byte for too long, too long in all, without a caller for too long, a comment due, or the time to call again. */
 export function nextCallDeadline(board: Board, flight: Flight): number {
-  const { state, policy, orphanedAt } = flight;
+  const { state, policy } = flight;
   const { firstByteMs, idleMs, totalMs } = policy.deadlines;
-  const orphanUntil = orphanedAt === null ? Infinity : orphanedAt + board.limits.orphanGraceMs;
+  const orphanUntil = orphanedUntil(board, flight);
   switch (state.phase) {
     case 'calling':
+    case 'following':
       return Math.min(state.startedAt + Math.min(firstByteMs, totalMs), orphanUntil);
     case 'backingOff':
       return Math.min(state.until, orphanUntil);
@@ -20,11 +21,18 @@ export function nextCallDeadline(board: Board, flight: Flight): number {
       return Math.min(silentUntil, state.startedAt + totalMs, orphanUntil, keepAliveDueAt(flight));
     }
     case 'boarding':
+    case 'claiming':
     case 'queued':
+    case 'admitting':
     case 'landed':
     case 'releasing':
     case 'refusing':
     case 'ended':
       return Infinity;
   }
+}
+
+/** How long a detached call without a caller runs on; Infinity where it has one. */
+export function orphanedUntil({ limits }: Board, { orphanedAt }: Flight): number {
+  return orphanedAt === null ? Infinity : orphanedAt + limits.orphanGraceMs;
 }

@@ -1,10 +1,11 @@
 /** What a caller in deliver gets next. It is the shell that asks, when the caller's stream takes more. */
 
 import type { Tokens } from '../answer/usage.ts';
-import type { AnswerHead, CallerRole, ExchangeId } from '../flight/flight.ts';
+import type { AnswerHead, Caller, CallerRole, ExchangeId } from '../flight/flight.ts';
 import { replayedTrailers } from '../flight/replayed-headers.ts';
 import type { HeaderList } from '../request/head.ts';
 import type { Board } from './board.ts';
+import { isWithheld } from './fleet/withholding.ts';
 import { dropCaller } from './joining.ts';
 import { goOnFor } from './pacing.ts';
 
@@ -38,6 +39,7 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
   const caller = board.aboard.get(exchange);
   const state = caller?.flight.state;
   if (caller === undefined || (state?.phase !== 'answering' && state?.phase !== 'landed')) return NOTHING;
+  if (isWithheld(caller.flight, board.limits)) return NOTHING;
   const { answer } = state;
   const { trailers, tokens } = state.phase === 'landed' ? state : { trailers: null, tokens: null };
   const ends = (): boolean => state.phase === 'landed' && answer.buffer.isAtEnd(caller.cursor);
@@ -48,10 +50,9 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
   if (caller.state.phase === 'waiting') {
     caller.state = { phase: 'streaming', exchange };
     board.deadlines.remove(caller);
-    // The leader of an attached flight is upstream: one that was to lead and was overtaken is not it.
-    const role = caller.role === 'leader' && caller.flight.leg === 'attached' ? 'follower' : caller.role;
+    const role = caller.role === 'leader' && !isOwner(caller) ? 'follower' : caller.role;
     const freshForMs = caller.freshUntil === null ? null : Math.max(0, caller.freshUntil - now);
-    if (role === 'follower') board.effects.push({ kind: 'followerServed', waitedMs: now - caller.arrivedAt });
+    if (role === 'follower') board.effects.push({ kind: 'followerServed', exchange, waitedMs: now - caller.arrivedAt });
     const endOfStream = ends() && trailers === null;
     const piece: Delivery = { kind: 'head', head: answer.head, role, freshForMs, endOfStream };
     return endOfStream ? last(piece) : piece;
@@ -66,6 +67,13 @@ export function pull(board: Board, exchange: ExchangeId, now: number): Delivery 
   }
   if (!ends()) return isOwed ? { kind: 'keepAlive' } : NOTHING;
   if (trailers === null) return last({ kind: 'end' });
-  const isOwner = caller.role === 'leader' && caller.flight.leg === 'detached';
-  return last({ kind: 'trailers', trailers: isOwner ? trailers : replayedTrailers(trailers) });
+  return last({ kind: 'trailers', trailers: isOwner(caller) ? trailers : replayedTrailers(trailers) });
+}
+
+/**
+ * Whether the answer is one to this caller's own request. The leader of an attached flight is upstream: one in deliver that was
+ * to lead was overtaken. Where another instance leads, it is nobody here.
+ */
+function isOwner({ role, flight }: Caller): boolean {
+  return role === 'leader' && flight.leg === 'detached' && flight.fleet.role !== 'follows';
 }

@@ -7,7 +7,10 @@ import { dropCaller, leavingRole } from './joining.ts';
 import { breakOff, letGo, releaseCaller, stopCall } from './giving-up.ts';
 import { keepAlive } from './keeping-alive.ts';
 import { callAgain } from './launching.ts';
-import { nextCallDeadline } from './call-deadlines.ts';
+import { isReadElsewhere } from './fleet/claiming.ts';
+import { nextCallDeadline, orphanedUntil } from './call-deadlines.ts';
+
+const LOOK_AGAIN_MS = 1_000;
 
 /** Ends everything that is due at `now`. A bug ends the flight that it came up in, and no other. */
 export function expire(board: Board, now: number): void {
@@ -49,17 +52,20 @@ function expireCaller(board: Board, caller: Caller, now: number): void {
 function expireFlight(board: Board, flight: Flight, now: number): void {
   switch (flight.state.phase) {
     case 'queued':
+    case 'admitting':
       breakOff(board, flight, { ending: 'abandoned', state: { phase: 'refusing', reason: 'max_wait' }, now });
       return;
     case 'releasing':
       letGo(board, flight, now);
       return;
     case 'calling':
+    case 'following':
     case 'backingOff':
     case 'answering':
       expireCall(board, flight, now);
       return;
     case 'boarding':
+    case 'claiming':
     case 'landed':
     case 'refusing':
     case 'ended':
@@ -69,6 +75,7 @@ function expireFlight(board: Board, flight: Flight, now: number): void {
 
 function expireCall(board: Board, flight: Flight, now: number): void {
   keepAlive(board, flight, now);
+  stayForOthers(board, flight, now);
   const dueAt = nextCallDeadline(board, flight);
   if (dueAt > now) {
     board.deadlines.set(flight, dueAt);
@@ -92,13 +99,19 @@ function expireCall(board: Board, flight: Flight, now: number): void {
   });
 }
 
+/** A call that has lost its callers here runs on while other instances read its answer; that is looked at again and again. */
+function stayForOthers(board: Board, flight: Flight, now: number): void {
+  if (now < orphanedUntil(board, flight) || !isReadElsewhere(board, flight)) return;
+  flight.orphanedAt = now + Math.max(0, LOOK_AGAIN_MS - board.limits.orphanGraceMs);
+}
+
 function callEnding(
   board: Board,
   flight: Flight,
   now: number,
 ): 'abandoned' | 'backed_off' | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout' {
-  const { state, orphanedAt, policy } = flight;
-  if (orphanedAt !== null && now >= orphanedAt + board.limits.orphanGraceMs) return 'abandoned';
+  const { state, policy } = flight;
+  if (now >= orphanedUntil(board, flight)) return 'abandoned';
   if (state.phase === 'backingOff' && now < state.startedAt + policy.deadlines.firstByteMs) return 'backed_off';
   if ('startedAt' in state && now >= state.startedAt + policy.deadlines.totalMs) return 'total_timeout';
   return state.phase === 'answering' ? 'idle_timeout' : 'first_byte_timeout';

@@ -12,6 +12,7 @@ import {
   type Leg,
 } from '../flight/flight.ts';
 import type { Tokens } from '../answer/usage.ts';
+import type { FleetRole } from '../flight/fleet-role.ts';
 import type { HeaderList } from '../request/head.ts';
 import { ShadowTable, type ShadowArrival, type Would } from '../shadow/shadow-table.ts';
 import { answerBegan, answerBroke, answeredByEnvoy, answerEnded, answerGrew } from './answering.ts';
@@ -20,6 +21,7 @@ import { pull, type Delivery } from './delivering.ts';
 import type { Effect } from './effects.ts';
 import { expire } from './expiring.ts';
 import { callerLeft, decide, redeem, type Arrival, type Decision, type Redemption } from './joining.ts';
+import { hearFromFleet, type FleetNews } from './fleet/fleet-news.ts';
 import { breakOff } from './giving-up.ts';
 import { admitQueued, leaderLeft } from './launching.ts';
 
@@ -36,6 +38,7 @@ export interface FlightLine {
   readonly key8: string;
   readonly leg: Leg;
   readonly phase: FlightState['phase'];
+  readonly fleet: FleetRole['role'];
   readonly ageMs: number;
   readonly waiters: number;
   readonly bytes: number;
@@ -119,6 +122,12 @@ export class FlightTable {
     admitQueued(this.#board, now);
   }
 
+  /** Where flights are shared: what the fleet says of this one. The answer of a leader elsewhere comes as that of a call. */
+  hearFromFleet(flight: FlightId, news: FleetNews & { now: number }): void {
+    hearFromFleet(this.#board, flight, news);
+    admitQueued(this.#board, news.now);
+  }
+
   pull(exchange: ExchangeId, now: number): Delivery {
     return pull(this.#board, exchange, now);
   }
@@ -180,13 +189,24 @@ export class FlightTable {
   get totals(): Totals {
     const { flights, replayBytes, admission } = this.#board;
     let waiters = 0;
-    for (const flight of flights.values()) waiters += waitersOf(flight);
+    let queue = admission.queueLength;
+    for (const flight of flights.values()) {
+      waiters += waitersOf(flight);
+      if (flight.state.phase === 'admitting') queue += 1;
+    }
     return {
       flights: flights.size + this.#shadow.size,
       waiters,
       replayBytes: replayBytes + this.#shadow.heldBytes,
-      queue: admission.queueLength,
+      queue,
     };
+  }
+
+  /** Of the flight that has been open longest, in milliseconds; 0 without one. What has ended and is only read is none. */
+  oldestAge(now: number): number {
+    // In the order in which they began.
+    for (const { ending, begunAt } of this.#board.flights.values()) if (ending === null) return now - begunAt;
+    return 0;
   }
 
   lines(now: number): FlightLine[] {
@@ -195,6 +215,7 @@ export class FlightTable {
       key8: flight.key.slice(0, 8),
       leg: flight.leg,
       phase: flight.state.phase,
+      fleet: flight.fleet.role,
       ageMs: now - flight.begunAt,
       waiters: waitersOf(flight),
       bytes: 'answer' in flight.state ? flight.state.answer.buffer.length : 0,

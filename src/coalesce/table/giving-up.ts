@@ -26,10 +26,10 @@ export function breakOff(
   letGo(board, flight, options.now);
 }
 
-/** Stops what runs for a flight that will not use it: the capture of its leader, or its own call. */
+/** Stops what runs for a flight that will not use it: the capture of its leader, or its own call. Another instance's runs on. */
 export function stopCall(board: Board, flight: Flight): void {
-  const { state } = flight;
-  if (state.phase !== 'calling' && state.phase !== 'answering') return;
+  const { state, fleet } = flight;
+  if ((state.phase !== 'calling' && state.phase !== 'answering') || fleet.role === 'follows') return;
   if (state.leader === null) {
     board.effects.push({ kind: 'cancelCall', flight: flight.id });
     return;

@@ -3,6 +3,7 @@
  * then does is in `launching.ts` and `answering.ts`.
  */
 
+import { APART } from '../flight/fleet-role.ts';
 import {
   lateJoinOf,
   waitersOf,
@@ -20,6 +21,7 @@ import type { ShedReason } from '../request/outcomes.ts';
 import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
 import { addCaller, conclude, generationsOf, publish, removeCaller, settle, type Board } from './board.ts';
+import { orphanedUntil } from './call-deadlines.ts';
 import type { OwnAnswer } from './effects.ts';
 import { letGo } from './giving-up.ts';
 import { launch, leadAttached } from './launching.ts';
@@ -45,7 +47,14 @@ export type Decision =
   /** Attached: the exchange goes on and its answer is to be captured. */
   | { readonly kind: 'lead'; readonly flight: FlightId }
   /** The exchange is to present this ticket to deliver. */
-  | { readonly kind: 'board'; readonly role: CallerRole; readonly flight: FlightId; readonly ticket: Ticket }
+  | {
+      readonly kind: 'board';
+      readonly role: CallerRole;
+      readonly flight: FlightId;
+      readonly ticket: Ticket;
+      /** A follower's body was not the leader's byte by byte. */
+      readonly bodyDiffers?: boolean;
+    }
   | { readonly kind: 'alone'; readonly reason: 'limit' }
   | { readonly kind: 'shed'; readonly reason: ShedReason; readonly answer: OwnAnswer };
 
@@ -73,8 +82,9 @@ type Boarding = { readonly arrival: Arrival; readonly now: number };
 
 function follow(board: Board, flight: Flight, boarding: Boarding): Decision {
   flight.followers += 1;
-  board.effects.push({ kind: 'hit', canonicalOnly: flight.rawDigest !== boarding.arrival.rawDigest });
-  return issueTicket(board, flight, { ...boarding, role: 'follower' });
+  const bodyDiffers = flight.rawDigest !== boarding.arrival.rawDigest;
+  board.effects.push({ kind: 'hit', canonicalOnly: bodyDiffers });
+  return { ...issueTicket(board, flight, { ...boarding, role: 'follower' }), bodyDiffers };
 }
 
 function replay(board: Board, kept: NegativeEntry, boarding: Boarding): Decision {
@@ -86,7 +96,7 @@ function replay(board: Board, kept: NegativeEntry, boarding: Boarding): Decision
 
 type Seat = Boarding & { readonly role: CallerRole; readonly freshUntil?: number };
 
-function issueTicket(board: Board, flight: Flight, seat: Seat): Decision {
+function issueTicket(board: Board, flight: Flight, seat: Seat): Extract<Decision, { kind: 'board' }> {
   const { arrival, now, role, freshUntil = null } = seat;
   const ticket = board.names.ticket();
   const expiresAt = now + board.limits.ticketTtlMs;
@@ -109,12 +119,13 @@ function issueTicket(board: Board, flight: Flight, seat: Seat): Decision {
 function begin(board: Board, arrival: Arrival, now: number): Decision {
   if (!hasRoomForFlight(board, arrival)) return { kind: 'alone', reason: 'limit' };
   const { admission } = board;
-  const mustQueue = !admission.isOpen(arrival.tenant, arrival.key);
+  // Where flights are shared, whether it needs a slot is known only once the fleet has been asked.
+  const mustQueue = !board.sharesFlights && !admission.isOpen(arrival.tenant, arrival.key);
   if (mustQueue && !admission.hasPlaceFor(arrival.tenant)) return shed(board, arrival.errorShape, now);
   const flight = newFlight(board, arrival, now);
   publish(board, flight);
   board.effects.push({ kind: 'missed' });
-  if (board.leg === 'attached' && !mustQueue) {
+  if (board.leg === 'attached' && !mustQueue && !board.sharesFlights) {
     leadAttached(board, flight, { exchange: arrival.exchange, now });
     return { kind: 'lead', flight: flight.id };
   }
@@ -159,6 +170,8 @@ function newFlight(board: Board, arrival: Arrival, now: number): Flight {
     attempts: 0,
     queuedMs: 0,
     holdsSlot: false,
+    holdsFleetSlot: false,
+    fleet: APART,
     recordsWhole: true,
     orphanedAt: null,
     ending: null,
@@ -204,7 +217,7 @@ export function redeem(
 export function callerLeft(board: Board, exchange: ExchangeId, now: number): void {
   const caller = board.aboard.get(exchange);
   if (caller === undefined) return;
-  const queued = caller.flight.state.phase === 'queued';
+  const queued = 'since' in caller.flight.state;
   board.effects.push({ kind: 'callerLeft', role: queued ? 'queued' : leavingRole(caller) });
   dropCaller(board, caller, now);
 }
@@ -228,13 +241,17 @@ function isHeldBackBy({ flight, cursor }: Caller): boolean {
 }
 
 function flightEmptied(board: Board, flight: Flight, now: number): void {
-  const { phase } = flight.state;
-  if (phase === 'boarding' || phase === 'queued') {
+  if (!hasCall(flight)) {
     conclude(board, flight, { ending: 'abandoned', now });
     return;
   }
   if (flight.leg === 'attached') return;
   flight.orphanedAt = now;
-  const orphanUntil = now + board.limits.orphanGraceMs;
-  board.deadlines.set(flight, Math.min(board.deadlines.dueAt(flight) ?? Infinity, orphanUntil));
+  board.deadlines.set(flight, Math.min(board.deadlines.dueAt(flight) ?? Infinity, orphanedUntil(board, flight)));
+}
+
+/** Whether a call of its own runs, or is to be made again. */
+function hasCall({ state, fleet }: Flight): boolean {
+  const { phase } = state;
+  return phase === 'calling' || phase === 'backingOff' || (phase === 'answering' && fleet.role !== 'follows');
 }

@@ -4,9 +4,11 @@
  */
 
 import type { FlightEnding } from '../flight/endings.ts';
-import { waitingCallers, type Caller, type ExchangeId, type Flight } from '../flight/flight.ts';
-import { conclude, publish, removeCaller, settle, type Board } from './board.ts';
+import { waitingCallers, type Caller, type CallRequest, type ExchangeId, type Flight } from '../flight/flight.ts';
+import { APART } from '../flight/fleet-role.ts';
+import { conclude, giveSlotBack, publish, removeCaller, settle, type Board } from './board.ts';
 import { nextCallDeadline } from './call-deadlines.ts';
+import { askForSlot, claim, needsFleetSlot } from './fleet/claiming.ts';
 import { breakOff, cutStreaming } from './giving-up.ts';
 
 /** Attached: makes `exchange` the flight's leader and takes a slot for it. */
@@ -16,7 +18,7 @@ export function leadAttached(board: Board, flight: Flight, options: { exchange: 
 }
 
 function startCall(board: Board, flight: Flight, options: { leader: ExchangeId | null; now: number }): void {
-  board.admission.take(flight);
+  if (!flight.holdsSlot) board.admission.take(flight);
   call(board, flight, { leader: options.leader, startedAt: options.now });
 }
 
@@ -35,8 +37,14 @@ export function callAgain(board: Board, flight: Flight, now: number): void {
   board.effects.push({ kind: 'startCall', flight: flight.id, request });
 }
 
-/** Starts the call of a boarding flight that has a caller in deliver, or queues it for a slot. */
+/** Lets a boarding flight that has a caller in deliver go on: to the fleet, where that has not been asked, else to its call. */
 export function launch(board: Board, flight: Flight, now: number): void {
+  if (board.sharesFlights && flight.fleet.role === 'apart') claim(board, flight);
+  else admit(board, flight, now);
+}
+
+/** Starts the call of a flight, or queues it for a slot. */
+export function admit(board: Board, flight: Flight, now: number): void {
   const { admission } = board;
   if (admission.isOpen(flight.tenant, flight.key)) start(board, flight, now);
   else if (!admission.hasPlaceFor(flight.tenant)) refuse(board, flight, now);
@@ -55,13 +63,23 @@ function refuse(board: Board, flight: Flight, now: number): void {
 /** Gives free slots to those that wait for them. */
 export function admitQueued(board: Board, now: number): void {
   for (let next = board.admission.nextAdmitted(now); next !== null; next = board.admission.nextAdmitted(now)) {
-    if (next.state.phase === 'queued') next.queuedMs += now - next.state.since;
     start(board, next, now);
   }
 }
 
 function start(board: Board, flight: Flight, now: number): void {
-  const { request } = flight;
+  if (!needsFleetSlot(board)) {
+    depart(board, flight, now);
+    return;
+  }
+  board.admission.take(flight);
+  askForSlot(board, flight, flight.state.phase === 'queued' ? flight.state.since : now);
+}
+
+/** Starts the call of a flight that has every slot it needs but that of this process. */
+export function depart(board: Board, flight: Flight, now: number): void {
+  const { request, state } = flight;
+  if ('since' in state) flight.queuedMs += now - state.since;
   if (flight.leg === 'attached') {
     promote(board, flight, now);
   } else if (request !== null) {
@@ -73,6 +91,7 @@ function start(board: Board, flight: Flight, now: number): void {
 function promote(board: Board, flight: Flight, now: number): void {
   const [next] = waitingCallers(flight);
   if (next === undefined || next.state.phase !== 'waiting') {
+    giveSlotBack(board, flight);
     flight.state = { phase: 'boarding' };
     board.deadlines.remove(flight);
     return;
@@ -96,7 +115,7 @@ export function leaderLeft(board: Board, exchange: ExchangeId, now: number): voi
     return;
   }
   board.effects.push({ kind: 'leaderLost' });
-  if (flight.state.phase === 'answering') succeed(board, flight, now);
+  if (flight.state.phase === 'answering') succeed(board, flight, { ending: 'leader_lost', now });
   else handOver(board, flight, { ending: 'leader_lost', now });
 }
 
@@ -114,33 +133,36 @@ export function leaderAnswered(board: Board, flight: Flight, now: number): void 
 }
 
 /** The next of those who wait leads, unless too many have done so in vain: then the flight comes to its end. */
-function handOver(board: Board, flight: Flight, options: { ending: FlightEnding; now: number }): void {
+export function handOver(board: Board, flight: Flight, options: { ending: FlightEnding; now: number }): void {
   const { ending, now } = options;
   flight.promotions += 1;
   if (flight.promotions > board.limits.maxPromotions) {
     breakOff(board, flight, { ending, state: { phase: 'releasing', reason: 'limit' }, now });
     return;
   }
-  board.admission.giveBack(flight);
+  giveSlotBack(board, flight);
   flight.state = { phase: 'boarding' };
   board.deadlines.remove(flight);
   if (waitingCallers(flight).length > 0) launch(board, flight, now);
 }
 
 /** Callers with bytes are cut; the rest go on in a later flight under the same key. */
-function succeed(board: Board, flight: Flight, now: number): void {
-  cutStreaming(board, flight, 'leader_lost');
+export function succeed(board: Board, flight: Flight, options: { ending: FlightEnding; now: number }): void {
+  const { ending, now } = options;
+  const { request } = flight;
+  cutStreaming(board, flight, ending);
   const heirs = [...flight.callers];
-  conclude(board, flight, { ending: 'leader_lost', now });
-  if (heirs.length > 0) {
-    handOver(board, beginSuccessor(board, flight, { heirs, now }), { ending: 'leader_lost', now });
-  }
+  conclude(board, flight, options);
+  if (heirs.length > 0) handOver(board, beginSuccessor(board, flight, { heirs, request, now }), options);
   settle(board, flight, now);
 }
 
-function beginSuccessor(board: Board, flight: Flight, options: { heirs: readonly Caller[]; now: number }): Flight {
+type Succession = { readonly heirs: readonly Caller[]; readonly request: CallRequest | null; readonly now: number };
+
+function beginSuccessor(board: Board, flight: Flight, options: Succession): Flight {
   const successor: Flight = {
     ...flight,
+    request: options.request,
     id: board.names.flight(),
     begunAt: options.now,
     state: { phase: 'boarding' },
@@ -149,6 +171,8 @@ function beginSuccessor(board: Board, flight: Flight, options: { heirs: readonly
     attempts: 0,
     queuedMs: 0,
     holdsSlot: false,
+    holdsFleetSlot: false,
+    fleet: APART,
     recordsWhole: true,
     orphanedAt: null,
     ending: null,

@@ -6,6 +6,7 @@
 import type { Answer, Caller, Flight } from '../flight/flight.ts';
 import { settle, type Board } from './board.ts';
 import { nextCallDeadline } from './call-deadlines.ts';
+import { isReadElsewhere } from './fleet/claiming.ts';
 import { releaseCaller } from './giving-up.ts';
 import { dropCaller, leavingRole } from './joining.ts';
 
@@ -18,7 +19,7 @@ export function holdLimits(board: Board, flight: Flight, growth: Growth): void {
   settle(board, flight, growth.now);
   const cap = replayCap(board);
   if (buffer.heldBytes <= cap) return;
-  if (flight.leg === 'detached') paceByFastest(board, flight, { ...growth, cap });
+  if (flight.leg === 'detached' || flight.fleet.role === 'follows') paceByFastest(board, flight, { ...growth, cap });
   else dropLaggards(board, flight, { front: buffer.length, cap, now: growth.now });
 }
 
@@ -33,12 +34,14 @@ function replayCap({ limits, replayBytes, flights }: Board): number {
 /** The call is held up until its fastest reader has caught up, so that one who would get the answer alone gets it here too. */
 function paceByFastest(board: Board, flight: Flight, growth: Growth & { cap: number }): void {
   const { answer, cap, now } = growth;
-  let front = 0;
+  // Readers elsewhere in the fleet are as fast as the answer comes.
+  let front = isReadElsewhere(board, flight) ? answer.buffer.length : 0;
   for (const { cursor } of flight.callers) front = Math.max(front, cursor.offset);
   dropLaggards(board, flight, { front, cap, now });
   if (answer.heldUp || answer.buffer.length - front <= cap) return;
   answer.heldUp = true;
-  board.effects.push({ kind: 'holdCall', flight: flight.id });
+  const kind = flight.fleet.role === 'follows' ? 'holdReading' : 'holdCall';
+  board.effects.push({ kind, flight: flight.id });
 }
 
 /** Lets a call that was held up go on, where this reader has little left to read. */
@@ -49,7 +52,8 @@ export function goOnFor(board: Board, caller: Caller, reading: Growth): void {
   answer.lastByteAt = now;
   const dueAt = nextCallDeadline(board, caller.flight);
   if (dueAt !== Infinity) board.deadlines.set(caller.flight, dueAt);
-  board.effects.push({ kind: 'resumeCall', flight: caller.flight.id });
+  const kind = caller.flight.fleet.role === 'follows' ? 'resumeReading' : 'resumeCall';
+  board.effects.push({ kind, flight: caller.flight.id });
 }
 
 /** A reader that is behind the front by more than the cap would hold the memory of all: it is let go. */

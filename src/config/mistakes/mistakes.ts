@@ -5,7 +5,6 @@
 import type { z } from 'zod';
 
 import { nearestKey } from './keys.ts';
-import { unsupportedKeys } from './unsupported-keys.ts';
 import { shown } from '../values/scalars.ts';
 
 /** One mistake, at its place in a file. */
@@ -66,7 +65,6 @@ export function findingsOf(issues: readonly z.core.$ZodIssue[], known: readonly 
 
 function unknownKey(path: KeyPath, known: readonly string[]): Finding {
   const key = dottedPath(path);
-  if (unsupportedKeys.has(key)) return { path, message: 'not supported by this version, remove it', onKey: true };
   const name = String(path[1]);
   if (path[0] === 'policies' && known.includes(key.slice('policies.*.'.length)))
     return { path, message: 'belongs at the top of the file, not in a policy', onKey: true };

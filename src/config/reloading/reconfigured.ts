@@ -1,12 +1,14 @@
 /** What of a configuration can change while the process runs, and what waits for its next start. */
 
+import { isDeepStrictEqual } from 'node:util';
+
 import { formatAddress, type Address } from '../values/address.ts';
 import type { Config } from '../definition.ts';
 import type { RedisConfig } from '../fleet/redis.ts';
 
 /** The new configuration as far as it can be had now; `kept` names the changed keys that stay as they are. */
 export function reconfigured(running: Config, next: Config): { config: Config; kept: readonly string[] } {
-  const { listen, admin, probes, egress, redis } = running;
+  const { listen, admin, probes, egress, redis, tracing } = running;
   const { scope } = running.admission;
   // A port stays what it is, plain or not; what it proves itself with changes at once.
   const keepsTls = (running.tls === null) !== (next.tls === null);
@@ -15,13 +17,14 @@ export function reconfigured(running: Config, next: Config): { config: Config; k
     ...(formatAddress(admin) === formatAddress(next.admin) ? [] : ['admin']),
     ...(written(probes) === written(next.probes) ? [] : ['probes']),
     ...(egress === next.egress ? [] : ['egress']),
+    ...(isDeepStrictEqual(tracing, next.tracing) ? [] : ['tracing']),
     ...(keepsTls ? ['tls'] : []),
     ...(isSame(redis, next.redis) ? [] : ['redis']),
     ...(scope === next.admission.scope ? [] : ['admission.scope']),
   ];
   const admission = { ...next.admission, scope };
   const tls = keepsTls ? running.tls : next.tls;
-  return { config: { ...next, listen, admin, probes, egress, tls, redis, admission }, kept };
+  return { config: { ...next, listen, admin, probes, egress, tls, redis, tracing, admission }, kept };
 }
 
 function same(left: readonly string[], right: readonly string[]): boolean {

@@ -59,6 +59,14 @@ export function share(): z.ZodType<number> {
   return numberUpTo(1);
 }
 
+/** At least 0, not only whole numbers. */
+export function amount(): z.ZodType<number> {
+  const read = (value: unknown): number | null => {
+    return typeof value === 'number' && Number.isFinite(value) ? within(value, 0, 1e9) : null;
+  };
+  return scalar('a number from 0 to 1000000000', read, { type: 'number', minimum: 0, maximum: 1e9 });
+}
+
 /** One word of a closed list. */
 export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodType<Word> {
   const read = (value: unknown): Word | null => words.find((word) => word === value) ?? null;
@@ -75,6 +83,23 @@ export function address(): z.ZodType<Address> {
 export function origin(): z.ZodType<string> {
   const allowed = 'an http or https URL with a host and no path, such as http://127.0.0.1:10001';
   return scalar(allowed, readOrigin, { type: 'string' });
+}
+
+/** A URL of `http` or `https` with a path, and without credentials, which a mistake would not repeat. */
+export function webUrl(example: string): z.ZodType<string> {
+  const allowed = `an http or https URL with its path and no credentials, such as ${example}`;
+  const type = z.unknown().transform((value, context) => {
+    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
+    const isWeb = url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+    const isPlain = url !== null && url.username === '' && url.password === '' && url.hash === '';
+    if (url !== null && isWeb && isPlain && url.pathname !== '/') return url.href;
+    const hasCredentials = typeof value === 'string' && value.includes('@');
+    const wrong = `${hasCredentials ? 'a URL with credentials' : shown(value)} is not allowed`;
+    const said = value === undefined ? 'missing' : wrong;
+    context.addIssue({ code: 'custom', message: `${said}, expected ${allowed}` });
+    return z.NEVER;
+  });
+  return type.meta({ type: 'string' });
 }
 
 /** A header's name, in lower case. */
@@ -114,7 +139,8 @@ export function confidentialText(allowed: string): z.ZodType<string> {
 export function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a mapping';
-  const text = JSON.stringify(value) ?? String(value);
+  // Who puts a credential into a URL does not want it in a log.
+  const text = (JSON.stringify(value) ?? String(value)).replaceAll(/\/\/[^/?#\s]*@/g, '//<redacted>@');
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 

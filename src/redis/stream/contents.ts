@@ -19,19 +19,18 @@ export interface SharedEnd {
 }
 
 export function writeHead(head: SharedHead): Buffer {
-  const { status, headers, contentLength, endOfStream } = head;
-  return Buffer.from(JSON.stringify({ status, headers: replayedHeaders(headers), contentLength, endOfStream }));
+  return Buffer.from(JSON.stringify({ ...head, headers: replayedHeaders(head.headers) }));
 }
 
 /** Of authenticated bytes; null where another version wrote them in another shape. */
 export function readHead(content: Buffer): SharedHead | null {
   const data = parse(content);
   if (data === null) return null;
-  const { status, headers, contentLength, endOfStream } = data;
-  const isLength = contentLength === null || typeof contentLength === 'number';
-  if (typeof status !== 'string' || !isHeaderList(headers) || !isLength || typeof endOfStream !== 'boolean')
-    return null;
-  return { status, headers, contentLength, endOfStream };
+  const { status, headers, contentLength, announcesTrailers, endOfStream } = data;
+  if (typeof status !== 'string' || !isHeaderList(headers)) return null;
+  if (contentLength !== null && typeof contentLength !== 'number') return null;
+  if (typeof announcesTrailers !== 'boolean' || typeof endOfStream !== 'boolean') return null;
+  return { status, headers, contentLength, announcesTrailers, endOfStream };
 }
 
 export function writeEnd({ bytes, trailers }: SharedEnd): Buffer {

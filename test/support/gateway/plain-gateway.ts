@@ -133,6 +133,14 @@ function blocksOfStep3(): readonly [manager: Block, route: Block] {
   return [manager, route];
 }
 
+/** jwt_authn as it is without a thought for who reads its claims. */
+export function forgetClaims(config: EnvoyConfig): void {
+  const [jwt] = connectionManager(config, 'ingress').http_filters;
+  if (jwt === undefined) throw new Error('the gateway has no filter');
+  const { ours } = jwt.typed_config['providers'] as { ours: { payload_in_metadata?: string } };
+  delete ours.payload_in_metadata;
+}
+
 /** "To opt a route out": both filters. */
 export function disableOnSolo(config: EnvoyConfig): void {
   const [host] = connectionManager(config, 'ingress').route_config.virtual_hosts;

@@ -11,6 +11,8 @@ export interface AdmissionLimits {
   readonly maxUpstream: number;
   readonly maxQueue: number;
   readonly maxWaitMs: number;
+  /** Whose calls they are; the process's unless given. The fleet's limit holds beside that of the process, where flights are shared. */
+  readonly scope?: 'process' | 'fleet';
 }
 
 export class Admission {

@@ -1,0 +1,42 @@
+/** What the fleet answers and tells. An answer to a flight that has not asked, or asks no more, means nothing. */
+
+import type { FlightId } from '../../flight/flight.ts';
+import type { Board } from '../board.ts';
+import { nextCallDeadline } from '../call-deadlines.ts';
+import { admit, depart } from '../launching.ts';
+import { loseLeader, type Loss } from './losing.ts';
+
+export type FleetNews =
+  /** This instance leads: the flight makes the call, and its answer is published. */
+  | { readonly kind: 'led' }
+  /** Another one leads. Its answer comes like that of a call. */
+  | { readonly kind: 'followed' }
+  /** The fleet cannot be asked: the flight makes the call for its own callers. */
+  | { readonly kind: 'stoodAlone' }
+  /** The leader that it follows is gone. */
+  | { readonly kind: 'lost'; readonly why: Loss }
+  | { readonly kind: 'slotGranted' };
+
+export function hearFromFleet(board: Board, flightId: FlightId, news: FleetNews & { now: number }): void {
+  const flight = board.flights.get(flightId);
+  if (flight === undefined || flight.ending !== null) return;
+  const { phase } = flight.state;
+  const { now } = news;
+  switch (news.kind) {
+    case 'led':
+      if (phase !== 'claiming') return;
+      flight.fleet = { role: 'leads', takesJoiners: true };
+      return admit(board, flight, now);
+    case 'stoodAlone':
+      return phase === 'claiming' ? admit(board, flight, now) : undefined;
+    case 'followed':
+      if (phase !== 'claiming') return;
+      flight.fleet = { role: 'follows' };
+      flight.state = { phase: 'following', startedAt: now, leader: null };
+      return board.deadlines.set(flight, nextCallDeadline(board, flight));
+    case 'lost':
+      return flight.fleet.role === 'follows' ? loseLeader(board, flight, news) : undefined;
+    case 'slotGranted':
+      return phase === 'admitting' ? depart(board, flight, now) : undefined;
+  }
+}

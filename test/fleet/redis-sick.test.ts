@@ -1,0 +1,138 @@
+/**
+ * Redis is killed, stopped, restarted empty, made a replica, full, or paused, while callers come to three instances without
+ * a break. No request fails that would not have failed without Redis, and sharing comes back with it.
+ */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Exchange } from '../../harness/http-client.ts';
+import { startRedis, type RedisServer } from '../../harness/redis.ts';
+import type { Leg } from '../../harness/stack.ts';
+import { ends } from '../fault/callers.ts';
+import { until } from '../support/condition.ts';
+import { Conductor, gateAt } from '../support/conductor.ts';
+import { withRedis } from '../support/fleet.ts';
+import { startFleet, type ProcessorFleet } from '../support/processor-fleet.ts';
+
+const legs: readonly Leg[] = ['attached', 'detached'];
+const budgetMs = 200;
+
+/** Callers at once, over three instances and a few prompts, each followed by the next. */
+const CALLERS = 12;
+
+type Fault = {
+  readonly what: string;
+  readonly begin: (redis: RedisServer) => Promise<unknown>;
+  readonly mend: (redis: RedisServer) => Promise<unknown>;
+};
+
+const faults: readonly Fault[] = [
+  {
+    what: 'killed and restarted empty',
+    begin: async (redis) => {
+      redis.kill('SIGKILL');
+      await redis.exit;
+    },
+    mend: (redis) => redis.restart(),
+  },
+  {
+    what: 'stopped',
+    begin: async (redis) => redis.kill('SIGSTOP'),
+    mend: async (redis) => redis.kill('SIGCONT'),
+  },
+  {
+    what: 'made a replica',
+    begin: (redis) => redis.command('REPLICAOF', '127.0.0.1', '1'),
+    mend: (redis) => redis.command('REPLICAOF', 'NO', 'ONE'),
+  },
+  {
+    what: 'full',
+    begin: (redis) => redis.command('CONFIG', 'SET', 'maxmemory', '1'),
+    mend: (redis) => redis.command('CONFIG', 'SET', 'maxmemory', '0'),
+  },
+  {
+    what: 'paused',
+    begin: (redis) => redis.command('CLIENT', 'PAUSE', '3000', 'ALL'),
+    mend: async () => undefined,
+  },
+  {
+    what: 'emptied',
+    begin: (redis) => redis.command('FLUSHALL'),
+    mend: async () => undefined,
+  },
+];
+
+withRedis.each(legs.map((leg) => ({ leg })))('$leg', ({ leg }) => {
+  let upstream: Conductor;
+  let redis: RedisServer;
+  let fleet: ProcessorFleet;
+
+  beforeEach(async () => {
+    upstream = new Conductor();
+    redis = await startRedis();
+    fleet = await startFleet({ leg, redisUrl: redis.url, upstream, redis: { budget: `${budgetMs}ms` } });
+  }, 120_000);
+  afterEach(async () => {
+    // A stopped one would not end.
+    redis?.kill('SIGCONT');
+    await fleet?.close();
+    await redis?.end();
+  });
+
+  describe.each(faults)('$what', ({ begin, mend }) => {
+    test('under load: no request fails, and afterwards instances share again', async () => {
+      const load = startLoad();
+      await load.served(60);
+      await begin(redis);
+      await load.served(150);
+      await mend(redis);
+      await load.served(60);
+      const exchanges = await load.stop();
+      const failed = exchanges.filter((exchange) => !isWhole(exchange));
+      expect(failed.map(({ status, ending, error }) => `${status} ${ending} ${error ?? ''}`)).toEqual([]);
+      await fleet.waitForRedis();
+      await shareAgain();
+      await fleet.expectQuiet();
+    }, 120_000);
+  });
+
+  function isWhole({ status, ending, body }: Exchange): boolean {
+    return status === 200 && ending === 'complete' && JSON.parse(body.toString()) !== null;
+  }
+
+  /** Answers of known length, which come whole or not at all: who has the beginning of a stream from elsewhere is cut with it. */
+  function startLoad(): { served(count: number): Promise<void>; stop(): Promise<Exchange[]> } {
+    const exchanges: Exchange[] = [];
+    let stopped = false;
+    const run = async (caller: number): Promise<void> => {
+      for (let turn = 0; !stopped; turn += 1) {
+        const prompt = `load ${(turn + Math.floor(caller / 6)) % 5}`;
+        upstream.play(prompt, { delayMs: 20, framing: 'length' });
+        exchanges.push(...(await ends([fleet.call(caller % 3, prompt, { body: { stream: false } })])));
+      }
+    };
+    const callers = Array.from({ length: CALLERS }, (_, caller) => run(caller));
+    return {
+      served: (count) => {
+        const from = exchanges.length;
+        return until(`${count} more answers`, () => exchanges.length >= from + count, 60_000);
+      },
+      stop: async () => {
+        stopped = true;
+        await Promise.all(callers);
+        return exchanges;
+      },
+    };
+  }
+
+  async function shareAgain(): Promise<void> {
+    const gate = gateAt('head');
+    upstream.play('after', gate.script);
+    const sent = [0, 1, 2].map((instance) => fleet.call(instance, 'after'));
+    await until('two that follow', async () => {
+      const flights = (await Promise.all([0, 1, 2].map((instance) => fleet.flights(instance)))).flat();
+      return flights.filter((flight) => flight.fleet === 'follows').length === 2;
+    });
+    gate.open();
+    for (const { ending } of await ends(sent)) expect(ending).toBe('complete');
+    expect(upstream.calls('after')).toHaveLength(1);
+  }
+});

@@ -1,0 +1,104 @@
+/** Three processors behind three Envoys and one Redis: identical requests anywhere share one upstream call, live and whole. */
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startRedis, startRedisCluster } from '../../harness/redis.ts';
+import type { Leg } from '../../harness/stack.ts';
+import { expectWhole, ends } from '../fault/callers.ts';
+import { until } from '../support/condition.ts';
+import { Conductor, gateAt } from '../support/conductor.ts';
+import { withRedis } from '../support/fleet.ts';
+import { startFleet, type ProcessorFleet } from '../support/processor-fleet.ts';
+
+const followed = 'coalesce_redis_claims_total{answer="followed"}';
+
+const kinds = [
+  { leg: 'attached', on: 'one Redis', start: () => startRedis() },
+  { leg: 'detached', on: 'one Redis', start: () => startRedis() },
+  { leg: 'detached', on: 'a Cluster', start: () => startRedisCluster() },
+] as const satisfies readonly { leg: Leg; on: string; start: () => Promise<{ url: string; end(): Promise<void> }> }[];
+
+withRedis.each(kinds)('$leg, on $on', ({ leg, start }) => {
+  const upstream = new Conductor();
+  let redis: Awaited<ReturnType<typeof start>> | undefined;
+  let fleet: ProcessorFleet;
+
+  beforeAll(async () => {
+    redis = await start();
+    fleet = await startFleet({ leg, redisUrl: redis.url, upstream });
+  }, 120_000);
+  afterEach(() => fleet.expectQuiet());
+  afterAll(async () => {
+    await fleet?.close();
+    await redis?.end();
+  });
+
+  test('300 identical requests over three instances make one upstream call, and all get the same bytes', async () => {
+    const gate = gateAt('head');
+    upstream.play('crowd', gate.script);
+    const sent = Array.from({ length: 300 }, (_, index) => fleet.call(index % 3, 'crowd'));
+    await fleet.waitForSum('coalesce_hits_total', 297);
+    await fleet.waitForSum(followed, 2);
+    gate.open();
+    expectWhole(await ends(sent), upstream.calls('crowd')[0]);
+    expect(upstream.calls('crowd')).toHaveLength(1);
+    expect(await fleet.sum('coalesce_upstream_calls_total')).toBe(1);
+  }, 90_000);
+
+  test('what has come reaches callers of every instance before the next comes', async () => {
+    const inner = gateAt(8);
+    const outer = gateAt(5, inner.script);
+    upstream.play('live', outer.script);
+    const sent = [0, 1, 2].map((instance) => fleet.call(instance, 'live'));
+    await Promise.all(sent.map((each) => each.waitForBytes(1)));
+    const [upstreamCall] = upstream.calls('live');
+    const past = Buffer.concat(upstreamCall?.sent ?? []).length;
+    await Promise.all(sent.map((each) => each.waitForBytes(past)));
+    outer.open();
+    await Promise.all(sent.map((each) => each.waitForBytes(past + 1)));
+    const late = fleet.call(1, 'live');
+    await late.waitForBytes(past + 1);
+    inner.open();
+    expectWhole(await ends([...sent, late]), upstream.calls('live')[0]);
+    expect(upstream.calls('live')).toHaveLength(1);
+  });
+
+  test('who follows another instance is told so: cache-status, /flights and the log', async () => {
+    const gate = gateAt('head');
+    upstream.play('told', gate.script);
+    const followedBefore = await fleet.sum(followed);
+    const first = fleet.call(0, 'told');
+    await until('the call', () => upstream.calls('told').length === 1);
+    const second = fleet.call(1, 'told');
+    await fleet.waitForSum(followed, followedBefore + 1);
+    expect(await fleet.flights(0)).toMatchObject([{ phase: 'calling', fleet: 'leads' }]);
+    const [flight] = await fleet.flights(1);
+    expect(flight).toMatchObject({ phase: 'following', fleet: 'follows' });
+    gate.open();
+    const [leader, follower] = await ends([first, second]);
+    expect(leader?.headers['cache-status']).toBe('coalescer; fwd=miss');
+    expect(follower?.headers['cache-status']).toBe('coalescer; fwd=miss; collapsed');
+    await until('the log', async () => {
+      const lines = (await fleet.stacks[1]?.processor.log()) ?? [];
+      return lines.some((line) => line['event'] === 'flight_ended' && line['flight'] === flight?.id);
+    });
+    const lines = await fleet.stacks[1]?.processor.log();
+    expect(lines?.find((line) => line['flight'] === flight?.id && line['event'] === 'flight_ended')).toMatchObject({
+      ...{ fleet: 'follows', attempts: 0, ending: 'landed' },
+    });
+  });
+
+  test('nothing is kept: the same request after the end makes a call of its own, at every instance', async () => {
+    for (const instance of [0, 1, 2, 0]) {
+      const before = upstream.calls('again').length;
+      const [exchange] = await ends([fleet.call(instance, 'again')]);
+      expect(exchange?.ending).toBe('complete');
+      expect(upstream.calls('again')).toHaveLength(before + 1);
+    }
+  });
+
+  test('tenants never share, whichever instance they come to', async () => {
+    const credentials = ['one', 'two', 'three'];
+    const sent = credentials.map((credential, instance) => fleet.call(instance, 'tenants', { credential }));
+    for (const { ending } of await ends(sent)) expect(ending).toBe('complete');
+    expect(upstream.calls('tenants')).toHaveLength(3);
+  });
+});
