@@ -90,8 +90,8 @@ export async function startRedisCluster(size: number = 3): Promise<RedisCluster>
     await Promise.all(nodes.map((node) => node.end()));
   };
   try {
-    for (let index = 0; index < size; index += 1) nodes.push(await startRedis(...clusterArguments));
-    await meet(nodes);
+    for (let index = 0; index < size; index += 1) nodes.push(await startNode());
+    await share(nodes);
   } catch (error) {
     await end();
     throw error;
@@ -101,18 +101,29 @@ export async function startRedisCluster(size: number = 3): Promise<RedisCluster>
 }
 
 const SLOTS = 16_384;
-const clusterArguments = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'];
 
-async function meet(nodes: readonly RedisServer[]): Promise<void> {
+/** Its bus gets a port that is free too: the usual one, 10,000 above, may be anybody's. */
+async function startNode(): Promise<RedisServer> {
+  const bus = ['--cluster-port', String(await freePort())];
+  return startRedis('--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', ...bus);
+}
+
+/** Each takes its part of the slots, and all know each other. */
+async function share(nodes: readonly RedisServer[]): Promise<void> {
   const bound = (index: number): number => Math.floor((index * SLOTS) / nodes.length);
   const [first] = nodes;
   for (const [index, node] of nodes.entries()) {
     const range = [String(bound(index)), String(bound(index + 1) - 1)];
     await node.command('CLUSTER', 'ADDSLOTSRANGE', ...range);
     await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
-    if (first !== undefined && node !== first) await node.command('CLUSTER', 'MEET', '127.0.0.1', String(first.port));
+    if (first !== undefined && node !== first) await meet(node, first);
   }
   for (const node of nodes) await isWhole(node, nodes.length);
+}
+
+async function meet(node: RedisServer, other: RedisServer): Promise<void> {
+  const [, bus] = (await other.command('CONFIG', 'GET', 'cluster-port')) as [Buffer, Buffer];
+  await node.command('CLUSTER', 'MEET', '127.0.0.1', String(other.port), String(bus));
 }
 
 async function isWhole(node: RedisServer, size: number): Promise<void> {

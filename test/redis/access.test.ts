@@ -43,7 +43,7 @@ withRedis('a Redis', () => {
     await server.command(...line.replace('PASSWORD', 'secret word').split(/ (?!word)/));
     await server.command('CONFIG', 'SET', 'requirepass', 'somebody else’s');
     const url = `redis://coalescer:secret%20word@127.0.0.1:${server.port}`;
-    const options = { prefix: 'coalesce:', maxUpstream: 1, leaseMs: 600 };
+    const options = { prefix: 'coalesce:', maxUpstream: 1, leaseMs: 1_500 };
     const pair = [await startInstance(url, options), await startInstance(url, options)] as const;
     try {
       await shares(...pair);
@@ -51,7 +51,7 @@ withRedis('a Redis', () => {
       pair[0].takeSlot(first);
       await pair[0].hears(first, 'granted');
       pair[1].takeSlot(second);
-      await new Promise((resolve) => setTimeout(resolve, 700));
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
       expect(pair[1].told(second).words).toEqual([]);
       pair[0].giveSlotBack(first);
       await pair[1].hears(second, 'granted');

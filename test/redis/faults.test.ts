@@ -2,19 +2,25 @@
  * A Redis that is down, slow, full, read-only or has lost its memory: flights stand alone within the budget, nothing throws,
  * and sharing comes back with it.
  */
-import { expect, test } from 'vitest';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { beforeEach, expect, test } from 'vitest';
 import { startRedis, type RedisServer } from '../../harness/redis.ts';
 import { fleetOn, namesIn, oneRedis } from '../support/fleet-servers.ts';
 import { aFlight, aKey, beginInstance, closesLate, head, withRedis, type Instance } from '../support/fleet.ts';
 import { until } from '../support/condition.ts';
 
-/** A decision that is overdue is told within the budget and a tick; this is what a busy machine may add. */
-const busyMs = 150;
-const budgetMs = 50;
+const budgetMs = 250;
+/** A decision that is overdue is told within the budget and a tick. How long a tick was is the machine's affair. */
+const loop = monitorEventLoopDelay({ resolution: 1 });
+const longestMs = (): number => budgetMs + 50 + 3 * (loop.max / 1e6);
 const options = { leaseMs: 1_000, budgetMs };
 
 withRedis('an unwell Redis', () => {
   const fleet = fleetOn(() => oneRedis());
+  beforeEach(() => {
+    loop.enable();
+    loop.reset();
+  });
   const server = (): RedisServer => {
     const [first] = fleet.site.nodes;
     if (first === undefined) throw new Error('there is one');
@@ -25,7 +31,7 @@ withRedis('an unwell Redis', () => {
   async function standsAlone(instance: Instance): Promise<void> {
     await until('a claim that stands alone', async () => (await instance.claims(aFlight(), aKey())) === 'alone');
     for (let index = 0; index < 10; index += 1) await instance.claims(aFlight(), aKey());
-    expect(instance.longestClaimMs()).toBeLessThan(budgetMs + busyMs);
+    expect(instance.longestClaimMs()).toBeLessThan(longestMs());
   }
 
   async function sharesAgain(pair: readonly [Instance, Instance]): Promise<void> {
@@ -122,7 +128,7 @@ withRedis('an unwell Redis', () => {
   test('that gives late what was claimed gets it back', async () => {
     const [leader, follower] = await fleet.pair({ ...options, leaseMs: 60_000 });
     const key = aKey();
-    await server().command('CLIENT', 'PAUSE', '300', 'ALL');
+    await server().command('CLIENT', 'PAUSE', '800', 'ALL');
     expect(await leader.claims(aFlight(), key)).toBe('alone');
     await until('the key is free again', async () => {
       const flight = aFlight();
@@ -255,7 +261,7 @@ withRedis('an unwell Redis', () => {
     };
     await Promise.all(pair.map(load));
     expect(answered).toBe(600);
-    for (const instance of pair) expect(instance.longestClaimMs()).toBeLessThan(budgetMs + busyMs);
+    for (const instance of pair) expect(instance.longestClaimMs()).toBeLessThan(longestMs());
     await sharesAgain(pair);
   });
 });

@@ -190,7 +190,7 @@ onEachRedis('a fleet', (fleet) => {
   });
 
   test('tells the leader whether anybody elsewhere reads', async () => {
-    const [leader, follower] = await fleet.pair({ leaseMs: 300 });
+    const [leader, follower] = await fleet.pair({ leaseMs: 900 });
     const [key, followed] = [aKey(), aFlight()];
     const led = await leading(leader, key);
     leader.publishHead(led, head, closesLate);
@@ -202,7 +202,7 @@ onEachRedis('a fleet', (fleet) => {
   });
 
   test('leaves nothing in Redis that does not end by itself', async () => {
-    const [leader, follower] = await fleet.pair({ leaseMs: 200 });
+    const [leader, follower] = await fleet.pair({ leaseMs: 900 });
     const [key, followed] = [aKey(), aFlight()];
     const led = await leading(leader, key);
     expect(await follower.claims(followed, key)).toBe('followed');

@@ -5,7 +5,7 @@ import { aFlight, withRedis, type Instance } from '../support/fleet.ts';
 import { until } from '../support/condition.ts';
 import { wireTo } from '../support/wire-tap.ts';
 
-const options = { leaseMs: 600, maxUpstream: 3 };
+const options = { leaseMs: 1_500, maxUpstream: 3 };
 
 /** Flights that ask for a slot each; `granted` counts those that have one. */
 function ask(instance: Instance, count: number): { flights: ReturnType<typeof aFlight>[]; granted: () => number } {
@@ -48,11 +48,11 @@ onEachRedis('slots of a fleet', (fleet) => {
   });
 
   test('are kept for as long as they are held, over many leases', async () => {
-    const [one, other] = await fleet.pair({ leaseMs: 200, maxUpstream: 1 });
+    const [one, other] = await fleet.pair({ leaseMs: 800, maxUpstream: 1 });
     const holder = ask(one, 1);
     await until('it is granted', () => holder.granted() === 1);
     const waiting = ask(other, 1);
-    await new Promise((resolve) => setTimeout(resolve, 800));
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
     expect(waiting.granted()).toBe(0);
     one.giveSlotBack(holder.flights[0] ?? aFlight());
     await until('the other has it', () => waiting.granted() === 1);
@@ -105,13 +105,13 @@ withRedis('slots of a fleet that has trouble', () => {
   });
 
   test('are counted again after Redis has lost its memory', async () => {
-    const [one, other] = await fleet.pair({ leaseMs: 300, maxUpstream: 1 });
+    const [one, other] = await fleet.pair({ leaseMs: 1_500, maxUpstream: 1 });
     const holder = ask(one, 1);
     await until('it is granted', () => holder.granted() === 1);
     await fleet.site.command('FLUSHALL');
     await until('it is counted', async () => (await fleet.site.command('ZCARD', 'test:v1:{slots}')) === 1);
     const waiting = ask(other, 1);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 1_600));
     expect(waiting.granted()).toBe(0);
   });
 });

@@ -158,9 +158,9 @@ function configOf(text: string, options: InstanceOptions): RedisConfig {
   return {
     url,
     prefix: options.prefix ?? 'test:',
-    leaseMs: options.leaseMs ?? 1_000,
+    leaseMs: options.leaseMs ?? 5_000,
     // Not 5 ms: the machine that runs the tests has other things to do.
-    budgetMs: options.budgetMs ?? 200,
+    budgetMs: options.budgetMs ?? 2_000,
     encrypt: options.encrypt ?? true,
   };
 }

@@ -15,18 +15,18 @@ export type ProcessorFleet = {
   readonly stacks: readonly Stack[];
   readonly mock: MockLlm;
   /** Begins a streaming chat call at the instance of this number; the authority is the same at all of them. */
-  call(instance: number, prompt: string, options?: Parameters<typeof chat>[1]): Sent;
+  readonly call: (instance: number, prompt: string, options?: Parameters<typeof chat>[1]) => Sent;
   /** A counter or a gauge, over all instances that run. */
-  sum(name: string): Promise<number>;
+  readonly sum: (name: string) => Promise<number>;
   /** Waits until so many callers wait or stream in all instances, the first of each flight among them. */
-  waitForSum(name: string, count: number, timeoutMs?: number): Promise<void>;
+  readonly waitForSum: (name: string, count: number, timeoutMs?: number) => Promise<void>;
   /** The flights of an instance, as its admin port tells them. */
-  flights(instance: number): Promise<readonly FlightRow[]>;
+  readonly flights: (instance: number) => Promise<readonly FlightRow[]>;
   /** Waits until every processor is connected to Redis. */
-  waitForRedis(isUp?: 0 | 1): Promise<void>;
+  readonly waitForRedis: (isUp?: 0 | 1) => Promise<void>;
   /** Waits until nothing is left in any processor. */
-  expectQuiet(): Promise<void>;
-  close(): Promise<void>;
+  readonly expectQuiet: () => Promise<void>;
+  readonly close: () => Promise<void>;
 };
 
 export type FleetOptions = {
