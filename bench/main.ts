@@ -17,7 +17,7 @@ import { type Target, type TargetName, targetNames } from './measure/targets.ts'
 import { type Options, readOptions, USAGE } from './options.ts';
 import { type CpuProfile, partsOf } from './profile/parts.ts';
 import { firstByteChart, gainChart } from './report/charts/charts.ts';
-import { documentOf } from './report/document.ts';
+import { documentOf, medianOtherCores } from './report/document.ts';
 import { describeMachine } from './report/machine.ts';
 import { gate, readRatios, writeRatios } from './report/ratios.ts';
 import { summaryOf, tableOf } from './report/tables.ts';
@@ -25,6 +25,10 @@ import { type Row, rowsOf } from './report/targets-met.ts';
 import { buildGoTools } from './traffic/go-tools.ts';
 
 const startedAtMs = performance.now();
+/** How long a profiled process and its compiled code take to settle, in ms. */
+const PROFILE_FROM_MS = 4_000;
+/** Cores that others may keep busy in the median run of a report that is kept. */
+const QUIET_CORES = 0.5;
 const ratiosPath = join(repositoryRoot, 'bench', 'ratios.json');
 
 process.exitCode = await main();
@@ -37,7 +41,7 @@ async function main(): Promise<number> {
   }
   try {
     if (options.profile !== null) await printProfile(options.profile);
-    else if (options.kind === 'codec') await import('./codec.ts');
+    else if (options.kind === 'codec') await import('./codec/codec.ts');
     else if (options.kind === 'gate') return await passGate(options);
     else if (options.kind === 'fleet') await import('./fleet.ts');
     else await bench(options);
@@ -47,9 +51,6 @@ async function main(): Promise<number> {
     return 1;
   }
 }
-
-/** How long the process and its compiled code take to settle, in ms. */
-const PROFILE_FROM_MS = 4_000;
 
 async function printProfile(path: string): Promise<void> {
   const profile = JSON.parse(await readFile(path, 'utf8')) as CpuProfile;
@@ -70,13 +71,13 @@ async function bench(options: Options): Promise<void> {
   const measured = await measureAll(options);
   const report = await reportOf(options, measured);
   console.log(report);
-  if (options.form === 'whole' && options.only === null) await save(report, measured);
+  if (options.form === 'whole' && options.only === null) await saveIfQuiet(report, measured);
   progress('done');
 }
 
 /** 0: no ratio is much worse than the kept one. */
 async function passGate(options: Options): Promise<number> {
-  const kept = readRatios(await readFile(ratiosPath, 'utf8'));
+  const kept = readRatios(await keptRatios());
   const { rows } = await measureAll(options);
   const complaints = gate(
     kept,
@@ -89,6 +90,12 @@ async function passGate(options: Options): Promise<number> {
       : `${complaints.length} of ${kept.length} ratios do not hold`,
   );
   return complaints.length === 0 ? 0 : 1;
+}
+
+function keptRatios(): Promise<string> {
+  return readFile(ratiosPath, 'utf8').catch(() => {
+    throw new Error(`${ratiosPath} is missing: \`npm run bench\` on a quiet machine writes it`);
+  });
 }
 
 async function measureAll(options: Options): Promise<Measured> {
@@ -175,6 +182,13 @@ function keySection(keys: readonly KeySpeed[]): string {
     mbPerSecond.toFixed(0),
   ]);
   return `## The key of a body\n\nReading, canonical form and digest against \`JSON.parse\`, \`JSON.stringify\` and SHA-256; CPU time, best of interleaved rounds in one process.\n\n${tableOf(['body', 'their time ÷ ours', 'MB/s'], rows)}`;
+}
+
+async function saveIfQuiet(report: string, measured: Measured): Promise<void> {
+  const others = medianOtherCores(measured.runs);
+  if (measured.client === 'Node') return progress('without Go there is no floor to keep: nothing is written');
+  if (others <= QUIET_CORES) return save(report, measured);
+  progress(`other programs kept ${others.toFixed(2)} cores busy: nothing is written; run it again on a quiet machine`);
 }
 
 async function save(report: string, { runs, rows }: Measured): Promise<void> {

@@ -36,7 +36,7 @@ export function uniqueOf(durationMs: number): Load {
     name: 'unique',
     title: 'Unique small requests',
     description: `A closed loop of 16 connections for ${durationMs / 1000} s; each request has a prompt of its own of 1 kB, and the answer is JSON of ${TOKENS} tokens at once. There is nothing to share.`,
-    targets: ['Envoy alone', 'no-op attached', 'no-op on grpc-js', ...ours, 'Varnish'],
+    targets: ['Envoy alone', 'no-op attached', 'no-op on grpc-js', 'no-op on node:http2', ...ours, 'Varnish'],
     order: (url, label) => ({ kind: 'requests', url, label, tokens: TOKENS, connections: 16, durationMs }),
     figures: closedFigures,
   };

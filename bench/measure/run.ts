@@ -78,17 +78,18 @@ export async function startRig(options: RigOptions): Promise<Rig> {
 async function startNoops(tools: GoTools | null, closing: Array<() => Promise<void>>): Promise<Neighbours['noops']> {
   const onNode = await startBenchProcess<object, null>('noop-process.js');
   closing.push(() => onNode.end());
-  if (tools === null) return new Map([['grpc-js', onNode]]);
+  const bare = await startBenchProcess<object, null>('bare-noop-process.js');
+  closing.push(() => bare.end());
+  const nodes = [
+    ['grpc-js', onNode],
+    ['node:http2', bare],
+  ] as const;
+  if (tools === null) return new Map(nodes);
   const plain = await startPlainProcess(tools.noop, (port) => ['-listen', `127.0.0.1:${port}`]);
   closing.push(() => plain.end());
   const immediate = await startPlainProcess(tools.noop, (port) => ['-listen', `127.0.0.1:${port}`, '-immediate']);
   closing.push(() => immediate.end());
-  return new Map([
-    ['grpc-js', onNode],
-    ['headers', plain],
-    ['attached', plain],
-    ['immediate', immediate],
-  ]);
+  return new Map([...nodes, ['headers', plain], ['attached', plain], ['immediate', immediate]]);
 }
 
 async function measure(traffic: Traffic, target: Target, order: Order): Promise<Run> {

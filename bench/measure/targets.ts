@@ -14,6 +14,7 @@ export const targetNames = [
   'no-op attached',
   'no-op immediate',
   'no-op on grpc-js',
+  'no-op on node:http2',
   'ours attached',
   'ours detached',
   'Varnish',
@@ -29,6 +30,7 @@ export const targetTexts: Readonly<Record<TargetName, string>> = {
     'the same, in the modes of an attached leader: request body buffered; response head, body (streamed) and trailers sent',
   'no-op immediate': 'the same, but the processor reads the request and answers it itself, as deliver does',
   'no-op on grpc-js': 'as “no-op attached”, before a processor on grpc-js',
+  'no-op on node:http2': 'the same without grpc-js: what a processor in Node costs at least',
   'ours attached': '`envoy.attached.yaml` with `coalescer.attached.yaml`',
   'ours detached': '`envoy.yaml` with `coalescer.yaml`',
   Varnish: 'Varnish 7 that coalesces POST by body (bench/varnish)',
@@ -50,10 +52,12 @@ export type Target = {
   readonly close: () => Promise<void>;
 };
 
+/** In Go by their modes; on Node in the mode of an attached leader, by what they are built on. */
+type Noop = NoopMode | 'grpc-js' | 'node:http2';
+
 export type Neighbours = {
   readonly upstreamPort: number;
-  /** By mode; `grpc-js` is the one on Node. */
-  readonly noops: ReadonlyMap<NoopMode | 'grpc-js', { readonly pid: number; readonly port: number }>;
+  readonly noops: ReadonlyMap<Noop, { readonly pid: number; readonly port: number }>;
   /** Callers of one flight that the processor has to allow. */
   readonly maxWaiters: number;
 };
@@ -65,7 +69,7 @@ export async function startTarget(name: TargetName, neighbours: Neighbours): Pro
     const varnish = await startVarnish(neighbours.upstreamPort);
     return varnish === null ? null : { ...plainTarget(name, varnish), close: varnish.end };
   }
-  const mode = noopModeOf(name);
+  const mode = noopOf(name);
   const noop = mode === null ? undefined : neighbours.noops.get(mode);
   if (mode !== null && noop === undefined) return null;
   const stack = await startStackOf(name, neighbours);
@@ -100,7 +104,7 @@ function plainTarget(name: TargetName, { port, pid }: { port: number; pid: numbe
   };
 }
 
-function noopModeOf(name: TargetName): NoopMode | 'grpc-js' | null {
+function noopOf(name: TargetName): Noop | null {
   switch (name) {
     case 'no-op headers':
       return 'headers';
@@ -110,6 +114,8 @@ function noopModeOf(name: TargetName): NoopMode | 'grpc-js' | null {
       return 'immediate';
     case 'no-op on grpc-js':
       return 'grpc-js';
+    case 'no-op on node:http2':
+      return 'node:http2';
     default:
       return null;
   }
@@ -120,14 +126,14 @@ function startStackOf(name: TargetName, { upstreamPort, noops, maxWaiters }: Nei
   const config = { limits: { max_waiters: maxWaiters } };
   if (name === 'ours attached') return startStack({ leg: 'attached', config, mutateEnvoy: toUpstream });
   if (name === 'ours detached') return startStack({ leg: 'detached', config, mutateEnvoy: toUpstream });
-  const mode = noopModeOf(name);
+  const mode = noopOf(name);
   if (mode === null) return startStack({ leg: 'attached', filters: false, mutateEnvoy: toUpstream });
   return startStack({
     leg: 'attached',
     processor: false,
     mutateEnvoy: (envoy) => {
       toUpstream(envoy);
-      useNoop(envoy, mode === 'grpc-js' ? 'attached' : mode, noops.get(mode)?.port ?? 0);
+      useNoop(envoy, mode === 'grpc-js' || mode === 'node:http2' ? 'attached' : mode, noops.get(mode)?.port ?? 0);
     },
   });
 }

@@ -35,13 +35,14 @@ export function documentOf(results: Results): string {
   ].join('\n');
 }
 
-function opening({ machine, date, rounds, isQuick, client, seconds, targets }: Results): string {
+function opening({ machine, date, rounds, isQuick, client, seconds, targets, loads }: Results): string {
   const { cores, cpuModel, memoryGiB, platform, nodeVersion, envoyVersion } = machine;
   const clients =
     client === 'Go'
       ? 'Client, upstream and no-op processors are written in Go (bench/go).'
       : 'There was no Go toolchain: client and upstream run on Node, and the floor is the no-op on grpc-js. Loads that need Go were left out.';
-  const left = targetNames.filter((name) => !targets.includes(name));
+  const wanted = new Set(loads.flatMap((load) => load.targets));
+  const left = targetNames.filter((name) => wanted.has(name) && !targets.includes(name));
   return `# Benchmarks
 
 Written by \`npm run bench\`; do not edit by hand.
@@ -70,10 +71,17 @@ function sectionOf(load: Load, runs: Runs): string {
   return `## ${load.title}\n\n${load.description}\n\n${tableOfLoad(load, runs.get(load.name) ?? new Map())}`;
 }
 
+/** Cores that programs outside the bench kept busy in the median run. */
+export function medianOtherCores(runs: Runs): number {
+  return median(otherCoresOf(runs));
+}
+
+function otherCoresOf(runs: Runs): number[] {
+  return [...runs.values()].flatMap((byTarget) => [...byTarget.values()].flat()).map(({ otherCores }) => otherCores);
+}
+
 function notes({ runs }: Results): string {
-  const others = [...runs.values()]
-    .flatMap((byTarget) => [...byTarget.values()].flat())
-    .map(({ otherCores }) => otherCores);
+  const others = otherCoresOf(runs);
   return `## What to keep in mind
 
 - Programs outside the bench kept ${median(others).toFixed(2)} cores busy in the median run and ${Math.max(...others).toFixed(2)} in the worst.

@@ -1,11 +1,11 @@
 /**
- * The part of the ext_proc codec that bench/codec.ts needs, driven by hand on google-protobuf's reader and writer: a contender,
+ * The part of the ext_proc codec that bench/codec/codec.ts needs, driven by hand on google-protobuf's reader and writer: a contender,
  * used nowhere else.
  */
 import protobuf from 'google-protobuf';
 import type { BinaryReader, BinaryWriter } from 'google-protobuf';
 
-import type { HeaderList } from '../src/coalesce/request/head.ts';
+import type { HeaderList } from '../../src/coalesce/request/head.ts';
 
 /** What was found in a ProcessingRequest; structs stay bytes. */
 interface Found {

@@ -10,15 +10,15 @@ import { join } from 'node:path';
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader';
 import structProto from 'google-protobuf/google/protobuf/struct_pb.js';
 
-import { repositoryRoot } from '../harness/root.ts';
-import type { HeaderList } from '../src/coalesce/request/head.ts';
-import { decodeMessage, encodeReply } from '../src/extproc/wire.ts';
+import { repositoryRoot } from '../../harness/root.ts';
+import type { HeaderList } from '../../src/coalesce/request/head.ts';
+import { decodeMessage, encodeReply } from '../../src/extproc/wire.ts';
 import {
   decodeByGoogleProtobuf,
   encodeChunkByGoogleProtobuf,
   encodeContinueByGoogleProtobuf,
   encodeHeadByGoogleProtobuf,
-} from './codec-google-protobuf.ts';
+} from './google-protobuf.ts';
 
 const ROUNDS = 5;
 const ROUND_MS = 150;
