@@ -8,15 +8,16 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * Runs the tests that the filters name (all without any), on the Envoy version given. A skipped test, a file that cannot
- * be loaded and a run that leaves no report are failures.
+ * Runs the tests that the filters name (all without any), but for those that `exclude` has, on the Envoy version given. A
+ * skipped test, a file that cannot be loaded and a run that leaves no report are failures.
  */
-export function runTests({ filters = [], envoyVersion }) {
+export function runTests({ filters = [], exclude = [], envoyVersion }) {
   const folder = mkdtempSync(join(tmpdir(), 'envoy-coalescer-tests-'));
   const report = join(folder, 'report.json');
   const env = envoyVersion === undefined ? process.env : { ...process.env, ENVOY_VERSION: envoyVersion };
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const { status } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...filters], {
+  const options = [...reporters, ...exclude.map((pattern) => `--exclude=${pattern}`), ...filters];
+  const { status } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...options], {
     cwd: root,
     env,
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -61,7 +61,7 @@ describe.each(legs)('%s', (leg) => {
     },
     idle_timeout: midstream({ idle: '500ms' }),
     total_timeout: midstream({ total: '3s' }),
-    // Shown in both legs by test/fleet/leader-lost.test.ts.
+    // Shown in both legs by test/fleet-faults/leader-lost.test.ts.
     lease_lost: same({ impossible: 'it takes a second processor, whose lease is lost' }),
     invariant: midstream({ idle: '777ms' }),
   };
