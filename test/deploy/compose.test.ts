@@ -5,9 +5,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { currentVersion } from '../../harness/envoy-binary.ts';
 import { burst, chat } from '../../harness/http-client.ts';
+import { type RedisServer, startRedis } from '../../harness/redis.ts';
 import { repositoryRoot } from '../../harness/root.ts';
 import {
   type EnvoyConfig,
@@ -18,7 +19,9 @@ import {
   clusterNamed,
 } from '../../harness/stack.ts';
 import { readConfigFile } from '../../src/config/read.ts';
+import { until } from '../support/condition.ts';
 import { parseShipped, readShipped, validateEnvoy, withoutPlaces } from '../support/deployed.ts';
+import { withRedis } from '../support/fleet.ts';
 
 type Service = {
   image: string;
@@ -31,8 +34,11 @@ type Service = {
   depends_on?: string[] | Record<string, unknown>;
 };
 
+type ProcessorFile = { listen: string; admin: string; egress: string; redis: { url: string } };
+
 const compose = parseShipped('docker-compose.yml') as { services: Record<string, Service> };
 const services = Object.entries(compose.services);
+const processorFile = (): ProcessorFile => parseShipped('deploy/compose/coalescer.yaml') as ProcessorFile;
 const envoyFile = 'deploy/compose/envoy.yaml';
 const envoy = (): EnvoyConfig => parseShipped(envoyFile) as EnvoyConfig;
 
@@ -71,11 +77,12 @@ describe('docker-compose.yml', () => {
       ...[...readShipped('deploy/compose/prometheus.yaml').matchAll(/targets: \['([\w-]+):\d+'\]/g)].map(
         ([, host]) => host,
       ),
-      new URL(String((parseShipped('deploy/compose/coalescer.yaml') as { egress: string }).egress)).hostname,
+      new URL(processorFile().egress).hostname,
+      new URL(processorFile().redis.url).hostname,
       new URL(/url: (\S+)/.exec(readShipped('deploy/grafana/provisioning/datasources/prometheus.yaml'))?.[1] ?? '')
         .hostname,
     ];
-    expect(hosts).toHaveLength(6);
+    expect(hosts).toHaveLength(7);
     for (const host of hosts) expect(Object.keys(compose.services)).toContain(host);
   });
 });
@@ -93,16 +100,25 @@ test('Envoy’s configuration is the shipped one but for addresses, and Envoy ac
   expect(await validateEnvoy(readShipped(envoyFile))).toContain('OK');
 });
 
-test('run natively, with the names resolved to this machine, callers share', async () => {
-  const {
-    listen: _listen,
-    admin: _admin,
-    egress: _egress,
-    ...config
-  } = parseShipped('deploy/compose/coalescer.yaml') as Record<string, unknown>;
+test('run natively, with the names resolved to this machine and no Redis, callers share', async () => {
+  await expectSharing('redis://127.0.0.1:1', 'alone');
+});
+
+withRedis('with a Redis', () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis?.end());
+
+  test('run natively, the processor leads what it calls', () => expectSharing(redis.url, 'led'));
+});
+
+async function expectSharing(redisUrl: string, claimed: 'alone' | 'led'): Promise<void> {
+  const { listen: _listen, admin: _admin, egress: _egress, redis, ...config } = processorFile();
   const stack = await startStack({
     leg: 'detached',
-    config,
+    config: { ...config, redis: { ...redis, url: redisUrl, budget: '1s' } },
     mock: { script: { delayMs: 300 } },
     mutateEnvoy: (shipped) => {
       const ports = { llm: portOf(shipped, 'llm'), coalescer: portOf(shipped, 'coalescer') };
@@ -114,16 +130,20 @@ test('run natively, with the names resolved to this machine, callers share', asy
     },
   });
   try {
+    const isUp = claimed === 'led' ? 1 : 0;
+    await until('Redis', async () => (await stack.processor.metrics()).get('coalesce_redis_up') === isUp);
     const exchanges = await Promise.all(
       burst(3, () => ({ url: stack.ingress.url, ...chat('hello') })).map(({ done }) => done),
     );
     expect(exchanges.map(({ status, ending }) => [status, ending])).toEqual(Array(3).fill([200, 'complete']));
     expect(stack.mock.callCount()).toBe(1);
+    const samples = await stack.processor.metrics();
+    expect(samples.get(`coalesce_redis_claims_total{answer="${claimed}"}`)).toBe(1);
     await expectQuiet(stack);
   } finally {
     await stack.close();
   }
-});
+}
 
 function hostOf({ load_assignment }: EnvoyConfig['static_resources']['clusters'][number]): string | undefined {
   return load_assignment.endpoints[0]?.lb_endpoints[0]?.endpoint.address.socket_address.address;
