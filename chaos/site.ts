@@ -40,9 +40,9 @@ export type Site = Instance & {
 /** How long an instance leads that says nothing. */
 export const leaseMs = 1_000;
 
-/** Short enough that what hangs ends within a request's time, long enough that a short stop is survived. */
+/** Short enough that what hangs ends within a request's time, longer than any process is stopped: a stop takes nobody's deadline. */
 const processorConfig = {
-  deadlines: { first_byte: '5s', idle: '5s', total: '60s', wait: '30s' },
+  deadlines: { first_byte: '10s', idle: '10s', total: '60s', wait: '30s' },
   admission: { max_upstream: 24, max_wait: '30s' },
   negative_cache: { ttl: '1s' },
   drain: '30s',

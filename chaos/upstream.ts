@@ -30,7 +30,7 @@ export type CallRecord = {
 export const egressMark = 'x-chaos-egress';
 
 /** How long a hanging answer hangs before it breaks. */
-const hangMs = 6_000;
+const hangMs = 12_000;
 
 const errorStatuses = [400, 401, 403, 404, 413, 422, 429, 500, 502, 503, 504, 529];
 const cuts: readonly Fault[] = [
