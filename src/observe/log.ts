@@ -62,6 +62,8 @@ export interface FlightEnd {
   readonly leg: 'attached' | 'detached';
   /** Whether it led the fleet's flight, followed another instance's, or was this process's own. */
   readonly fleet: 'leads' | 'follows' | 'apart';
+  /** The same in the lines of all instances that shared it: 16 hex digits. Null where it was this process's own. */
+  readonly fleetFlight: string | null;
   readonly ending: FlightEnding;
   readonly status: number | null;
   readonly bytes: number;
@@ -240,6 +242,7 @@ function flightFields(end: FlightEnd): Record<string, unknown> {
     key8: end.key8.slice(0, 8),
     leg: end.leg,
     fleet: end.fleet,
+    fleetFlight: end.fleetFlight,
     ending: end.ending,
     status: end.status,
     bytes: end.bytes,

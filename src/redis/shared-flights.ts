@@ -4,6 +4,7 @@
  * beyond its limits or makes a flight fail: where Redis does not serve, a flight stands alone.
  */
 
+import type { FleetFlight } from '../coalesce/flight/fleet-role.ts';
 import type { FlightId } from '../coalesce/flight/flight.ts';
 import type { Key } from '../coalesce/key/key.ts';
 import type { HeaderList } from '../coalesce/request/head.ts';
@@ -19,12 +20,15 @@ import { keyNames, type KeyNames } from './stream/names.ts';
 import { createSeal, type Seal } from './stream/seal.ts';
 import { Wellness, type WellnessOptions } from './wellness.ts';
 
+/** Of a token's 32: enough to tell flights apart in logs, and no token. */
+const FLEET_FLIGHT_DIGITS = 16;
+
 /** What the fleet tells of one local flight. All calls come later than what they answer, never from inside it. */
 export interface SharedFlightEvents {
   /** This instance leads the fleet's flight of that key: it makes the upstream call and publishes the answer. */
-  readonly led: (flight: FlightId) => void;
+  readonly led: (flight: FlightId, fleetFlight: FleetFlight) => void;
   /** Another instance leads; its answer follows as began, grew and ended, or lost. */
-  readonly followed: (flight: FlightId) => void;
+  readonly followed: (flight: FlightId, fleetFlight: FleetFlight) => void;
   /** Redis does not serve within the budget: the flight is this instance's own, and nothing is published. */
   readonly stoodAlone: (flight: FlightId) => void;
   /** `endOfStream`: this is the whole answer, and the last that comes. Headers are those that followers get. */
@@ -237,14 +241,15 @@ class FleetTable implements SharedFlights {
       return;
     }
     const { token } = claimed;
+    const fleetFlight = token.slice(0, FLEET_FLIGHT_DIGITS);
     const seal = createSeal({ secret, name: names.name, token, encrypt: redis.encrypt });
     if (claimed.kind === 'led') {
       const publication = this.#publish(names, token, seal);
       this.#places.set(flight, { phase: 'leading', publication, bytes: 0, closing: null });
-      events.led(flight);
+      events.led(flight, fleetFlight);
     } else {
       this.#places.set(flight, { phase: 'following', reader: this.#follow(flight, { names, token, seal }) });
-      events.followed(flight);
+      events.followed(flight, fleetFlight);
     }
   }
 

@@ -73,6 +73,7 @@ function flightEnded(report: FlightReport, sinks: Sinks): void {
     key8: report.key8,
     leg: report.leg,
     fleet: report.fleet,
+    fleetFlight: report.fleetFlight,
     ending: report.ending,
     status: report.status === null ? null : Number(report.status),
     bytes: report.bytes,

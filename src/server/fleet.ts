@@ -51,8 +51,8 @@ function eventsTo(listener: FleetListener): SharedFlightEvents {
     listener.settle();
   };
   return {
-    led: (flight) => tell(flight, { kind: 'led' }),
-    followed: (flight) => tell(flight, { kind: 'followed' }),
+    led: (flight, fleetFlight) => tell(flight, { kind: 'led', fleetFlight }),
+    followed: (flight, fleetFlight) => tell(flight, { kind: 'followed', fleetFlight }),
     stoodAlone: (flight) => tell(flight, { kind: 'stoodAlone' }),
     lost: (flight, { why }) => tell(flight, { kind: 'lost', why }),
     slotGranted: (flight) => tell(flight, { kind: 'slotGranted' }),

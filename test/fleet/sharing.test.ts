@@ -1,12 +1,25 @@
 /** Three processors behind three Envoys and one Redis: identical requests anywhere share one upstream call, live and whole. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { execFile } from 'node:child_process';
+import { copyFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { startRedis, startRedisCluster } from '../../harness/redis.ts';
 import type { Leg } from '../../harness/stack.ts';
+import type { ProcessorProcess } from '../../harness/stack/processor-process.ts';
 import { expectWhole, ends } from '../fault/callers.ts';
 import { until } from '../support/condition.ts';
 import { Conductor, gateAt } from '../support/conductor.ts';
+import { documents, fencedCommands } from '../support/documents.ts';
 import { withRedis } from '../support/fleet.ts';
 import { startFleet, type ProcessorFleet } from '../support/processor-fleet.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+const execute = promisify(execFile);
+const [runbookCommand = ''] = documents()
+  .flatMap(fencedCommands)
+  .flatMap(({ text, comment }) => (comment === 'run by test/fleet/sharing.test.ts' ? [text] : []));
 
 const followed = 'coalesce_redis_claims_total{answer="followed"}';
 
@@ -15,6 +28,21 @@ const kinds = [
   { leg: 'detached', on: 'one Redis', start: () => startRedis() },
   { leg: 'detached', on: 'a Cluster', start: () => startRedisCluster() },
 ] as const satisfies readonly { leg: Leg; on: string; start: () => Promise<{ url: string; end(): Promise<void> }> }[];
+
+/** What a command of the runbook prints on the log of a processor, as its operator has kept it. */
+async function linesOf(command: string, { configPath }: ProcessorProcess): Promise<Line[]> {
+  const folder = dirname(configPath);
+  await copyFile(join(folder, 'processor.out'), join(folder, 'coalescer.log'));
+  const { stdout } = await execute('bash', ['-c', command], { cwd: folder });
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+function isEndOf(line: Line, flight: string | undefined): boolean {
+  return line['event'] === 'flight_ended' && line['flight'] === flight;
+}
 
 withRedis.each(kinds)('$leg, on $on', ({ leg, start }) => {
   const upstream = new Conductor();
@@ -82,8 +110,30 @@ withRedis.each(kinds)('$leg, on $on', ({ leg, start }) => {
     });
     const lines = await fleet.stacks[1]?.processor.log();
     expect(lines?.find((line) => line['flight'] === flight?.id && line['event'] === 'flight_ended')).toMatchObject({
-      ...{ fleet: 'follows', attempts: 0, ending: 'landed' },
+      ...{ fleet: 'follows', attempts: 0, ending: 'landed', fleetFlight: expect.stringMatching(/^[0-9a-f]{16}$/) },
     });
+  });
+
+  test('the runbook’s command finds every instance that shared a flight, by what the fleet calls it', async () => {
+    const gate = gateAt('head');
+    upstream.play('named', gate.script);
+    const before = await fleet.sum(followed);
+    const sent = [0, 1, 2].map((instance) => fleet.call(instance, 'named'));
+    await fleet.waitForSum(followed, before + 2);
+    const [following] = (await Promise.all([0, 1, 2].map((instance) => fleet.flights(instance))))
+      .flat()
+      .filter((row) => row.fleet === 'follows');
+    gate.open();
+    await ends(sent);
+    const found = await vi.waitFor(async () => {
+      const lines = await Promise.all(fleet.stacks.map(({ processor }) => processor.log()));
+      const fleetFlight = lines.flat().find((line) => isEndOf(line, following?.id))?.['fleetFlight'];
+      const command = runbookCommand.replace('FLEET-FLIGHT', String(fleetFlight));
+      const all = await Promise.all(fleet.stacks.map(({ processor }) => linesOf(command, processor)));
+      expect(all.map((each) => each.length)).toEqual([1, 1, 1]);
+      return all.flat();
+    });
+    expect(found.map((line) => String(line['fleet'])).toSorted()).toEqual(['follows', 'follows', 'leads']);
   });
 
   test('nothing is kept: the same request after the end makes a call of its own, at every instance', async () => {

@@ -180,8 +180,8 @@ export class FlightDeck {
   }
 
   /** The fleet says something of a flight. */
-  hear(flight: FlightId, news: FleetNews): void {
-    this.table.hearFromFleet(flight, { ...news, now: this.now });
+  hear(flight: FlightId, news: Heard): void {
+    this.table.hearFromFleet(flight, { ...named(news), now: this.now });
   }
 
   answeredByEnvoy(flight: FlightId): void {
@@ -247,3 +247,15 @@ export class FlightDeck {
 }
 
 export const nothingHeld: FlightTable['totals'] = { flights: 0, waiters: 0, replayBytes: 0, queue: 0 };
+
+type Heard = Exclude<FleetNews, { fleetFlight: string }> | { readonly kind: 'led' | 'followed' };
+
+function named(news: Heard): FleetNews {
+  switch (news.kind) {
+    case 'led':
+    case 'followed':
+      return { kind: news.kind, fleetFlight: 'f' };
+    default:
+      return news;
+  }
+}

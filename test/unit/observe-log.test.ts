@@ -33,6 +33,7 @@ const flight: FlightEnd = {
   key8: key,
   leg: 'attached',
   fleet: 'apart',
+  fleetFlight: null,
   ending: 'landed',
   status: 200,
   promptTokens: 12,

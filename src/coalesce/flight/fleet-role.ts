@@ -6,10 +6,14 @@ export type FleetRole =
   /** Its call is the fleet's, and its answer is published. */
   | {
       readonly role: 'leads';
+      readonly fleetFlight: FleetFlight;
       /** Whether other instances may still begin to follow it. */
       takesJoiners: boolean;
     }
   /** Another instance leads, and this one reads the answer. */
-  | { readonly role: 'follows' };
+  | { readonly role: 'follows'; readonly fleetFlight: FleetFlight };
+
+/** What all instances call one flight of theirs in their logs: 16 lower-case hex digits. */
+export type FleetFlight = string;
 
 export const APART: FleetRole = { role: 'apart' };

@@ -200,6 +200,7 @@ function reportOf(flight: Flight, options: { ending: FlightEnding; now: number }
     model: flight.model,
     policy: flight.policy.name,
     fleet: flight.fleet.role,
+    fleetFlight: flight.fleet.role === 'apart' ? null : flight.fleet.fleetFlight,
     ending: options.ending,
     followers: flight.followers,
     promotions: flight.promotions,

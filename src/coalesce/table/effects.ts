@@ -5,7 +5,7 @@
 import type { Tokens } from '../answer/usage.ts';
 import type { ErrorShape } from '../profiles/profile.ts';
 import type { CancellationRole, FlightEnding } from '../flight/endings.ts';
-import type { FleetRole } from '../flight/fleet-role.ts';
+import type { FleetFlight, FleetRole } from '../flight/fleet-role.ts';
 import type {
   AnswerHead,
   CallRequest,
@@ -84,6 +84,8 @@ export interface FlightReport {
   readonly policy: string;
   /** What it was to the fleet. */
   readonly fleet: FleetRole['role'];
+  /** Null: apart. */
+  readonly fleetFlight: FleetFlight | null;
   readonly ending: FlightEnding;
   readonly followers: number;
   readonly promotions: number;
