@@ -5,10 +5,10 @@
 
 export { decodeMessage } from './wire/envoy-message.ts';
 export type { EnvoyMessage } from './wire/envoy-message.ts';
-export type { LazyStructs } from './wire/lazy-structs.ts';
-export { messageIn } from './wire/proto-writer.ts';
+export type { LazyStructs } from './wire/protobuf/lazy-structs.ts';
+export { messageIn } from './wire/protobuf/proto-writer.ts';
 export { encodeReply } from './wire/reply.ts';
 export { joinBody } from './wire/streamed-body.ts';
 export type { ModeOverride } from './wire/mode-override.ts';
-export type { Metadata } from './wire/dynamic-metadata.ts';
+export type { Metadata } from './wire/protobuf/dynamic-metadata.ts';
 export type { Reply } from './wire/reply.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import structProto from 'google-protobuf/google/protobuf/struct_pb.js';
 import { describe, expect, test } from 'vitest';
 
-import { flatStruct } from '../../src/extproc/wire/flat-struct.ts';
+import { flatStruct } from '../../src/extproc/wire/protobuf/flat-struct.ts';
 import { structBytes } from '../support/proto-codec.ts';
 
 /** What the reference reader makes of the bytes; undefined where it refuses them. */

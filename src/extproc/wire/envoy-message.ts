@@ -3,8 +3,8 @@
  * that are not known, of this Envoy or of a newer one, are passed over.
  */
 import type { HeaderList } from '../../coalesce/request/head.ts';
-import { lazyStructs, type LazyStructs } from './lazy-structs.ts';
-import { ProtoReader, delimitedTag, varintTag } from './proto-reader.ts';
+import { lazyStructs, type LazyStructs } from './protobuf/lazy-structs.ts';
+import { ProtoReader, delimitedTag, varintTag } from './protobuf/proto-reader.ts';
 
 /** One message from Envoy. `malformed` stands for bytes that are no ProcessingRequest, or one that says nothing known. */
 export type EnvoyMessage =

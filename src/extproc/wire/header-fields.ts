@@ -2,8 +2,8 @@
  * Header fields as Envoy takes them: as a map (a streamed head, trailers) and as a change to a head that Envoy holds.
  */
 import type { HeaderList } from '../../coalesce/request/head.ts';
-import { delimitedTag, varintTag } from './proto-reader.ts';
-import type { ProtoWriter } from './proto-writer.ts';
+import { delimitedTag, varintTag } from './protobuf/proto-reader.ts';
+import type { ProtoWriter } from './protobuf/proto-writer.ts';
 
 /** envoy.config.core.v3.HeaderMap and HeaderValue. Values go into `raw_value`, which takes any bytes. */
 const HEADER_MAP_HEADERS: number = delimitedTag(1);

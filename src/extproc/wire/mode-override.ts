@@ -1,8 +1,8 @@
 /**
  * Which parts of an exchange Envoy is to send on from here (`ProcessingMode`, as a mode override).
  */
-import { varintTag } from './proto-reader.ts';
-import type { ProtoWriter } from './proto-writer.ts';
+import { varintTag } from './protobuf/proto-reader.ts';
+import type { ProtoWriter } from './protobuf/proto-writer.ts';
 
 /** What Envoy is to send of this exchange from here on, whatever its configuration says. What is not asked for is not sent. */
 export interface ModeOverride {

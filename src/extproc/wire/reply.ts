@@ -5,9 +5,9 @@
 import type { HeaderList } from '../../coalesce/request/head.ts';
 import { bytesOfHeaders, writeHeaderMap, writeHeaderMutation } from './header-fields.ts';
 import { writeMode, type ModeOverride } from './mode-override.ts';
-import { METADATA_ROOM, writeMetadata, type Metadata } from './dynamic-metadata.ts';
-import { delimitedTag, varintTag } from './proto-reader.ts';
-import { frameOf, ProtoWriter } from './proto-writer.ts';
+import { METADATA_ROOM, writeMetadata, type Metadata } from './protobuf/dynamic-metadata.ts';
+import { delimitedTag, varintTag } from './protobuf/proto-reader.ts';
+import { frameOf, ProtoWriter } from './protobuf/proto-writer.ts';
 import { encodeStreamBody, STREAMED_IMMEDIATE_RESPONSE } from './streamed-body.ts';
 
 /**

@@ -2,9 +2,9 @@
  * The message that carries bytes of an answer (`StreamedBodyResponse`). Many followers are sent the same bytes, which nobody
  * changes: they are encoded once, and lie in the one message that all get.
  */
-import { METADATA_ROOM, writeMetadata, type Metadata } from './dynamic-metadata.ts';
-import { delimitedTag, varintTag } from './proto-reader.ts';
-import { ProtoWriter } from './proto-writer.ts';
+import { METADATA_ROOM, writeMetadata, type Metadata } from './protobuf/dynamic-metadata.ts';
+import { delimitedTag, varintTag } from './protobuf/proto-reader.ts';
+import { ProtoWriter } from './protobuf/proto-writer.ts';
 
 /** envoy.service.ext_proc.v3.ProcessingResponse */
 export const STREAMED_IMMEDIATE_RESPONSE: number = delimitedTag(11);
