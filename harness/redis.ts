@@ -20,7 +20,7 @@ export type RedisServer = {
   kill(signal: NodeJS.Signals): void;
   /** Resolves when it has ended. */
   readonly exit: Promise<unknown>;
-  /** Starts it again on its port, without data. */
+  /** Starts it again on its port, without data: as it was started first, unless other arguments are given. */
   restart(...args: readonly string[]): Promise<void>;
   end(): Promise<void>;
 };
@@ -56,7 +56,11 @@ export function findRedis(): string | undefined {
 /** A server without persistence; `args` as on its command line. */
 export async function startRedis(...args: readonly string[]): Promise<RedisServer> {
   const isNode = args.includes('--cluster-enabled');
-  return serve((port) => [...portArguments(port), ...args], isNode ? freeNodePort : freePort);
+  if (!isNode) return serve((port) => [...portArguments(port), ...args]);
+  // What a node knows of the others outlives it.
+  return serve((port, folder) => {
+    return [...portArguments(port), ...args, '--cluster-config-file', join(folder, 'nodes.conf')];
+  }, freeNodePort);
 }
 
 async function serve(
@@ -65,7 +69,8 @@ async function serve(
 ): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'envoy-coalescer-redis-'));
   const port = await findPort();
-  let child = await run(folder, await argumentsFor(port, folder));
+  const first = await argumentsFor(port, folder);
+  let child = await run(folder, first);
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
@@ -76,7 +81,7 @@ async function serve(
     },
     restart: async (...others) => {
       await child.end();
-      child = await run(folder, [...portArguments(port), ...others]);
+      child = await run(folder, others.length === 0 ? first : [...portArguments(port), ...others]);
     },
     end: async () => {
       await child.end();

@@ -17,6 +17,7 @@ const slackMs = 2_500;
 const kinds = [
   { leg: 'attached', on: 'one Redis', start: () => startRedis() },
   { leg: 'detached', on: 'one Redis', start: () => startRedis() },
+  { leg: 'attached', on: 'a Cluster', start: () => startRedisCluster() },
   { leg: 'detached', on: 'a Cluster', start: () => startRedisCluster() },
 ] as const satisfies readonly { leg: Leg; on: string; start: () => Promise<{ url: string; end(): Promise<void> }> }[];
 

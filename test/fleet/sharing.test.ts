@@ -26,6 +26,7 @@ const followed = 'coalesce_redis_claims_total{answer="followed"}';
 const kinds = [
   { leg: 'attached', on: 'one Redis', start: () => startRedis() },
   { leg: 'detached', on: 'one Redis', start: () => startRedis() },
+  { leg: 'attached', on: 'a Cluster', start: () => startRedisCluster() },
   { leg: 'detached', on: 'a Cluster', start: () => startRedisCluster() },
 ] as const satisfies readonly { leg: Leg; on: string; start: () => Promise<{ url: string; end(): Promise<void> }> }[];
 
