@@ -1,27 +1,19 @@
 /** The instance that leads is killed, stopped, told to stop, or has no callers left: what becomes of those that follow it elsewhere. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Sent } from '../../harness/http-client.ts';
-import { startRedis, startRedisCluster } from '../../harness/redis.ts';
-import type { Leg, ProcessorProcess } from '../../harness/stack.ts';
+import type { ProcessorProcess } from '../../harness/stack.ts';
 import { ends, expectCut, expectWhole } from '../fault/callers.ts';
 import { until } from '../support/condition.ts';
 import { Conductor, gateAt } from '../support/conductor.ts';
 import { withRedis } from '../support/fleet.ts';
-import { startFleet, type ProcessorFleet } from '../support/processor-fleet.ts';
+import { fleetKinds, startFleet, type ProcessorFleet } from '../support/processor-fleet.ts';
 
 const followed = 'coalesce_redis_claims_total{answer="followed"}';
 const leaseMs = 2_000;
 /** Beyond the lease, on a busy machine. */
 const slackMs = 2_500;
 
-const kinds = [
-  { leg: 'attached', on: 'one Redis', start: () => startRedis() },
-  { leg: 'detached', on: 'one Redis', start: () => startRedis() },
-  { leg: 'attached', on: 'a Cluster', start: () => startRedisCluster() },
-  { leg: 'detached', on: 'a Cluster', start: () => startRedisCluster() },
-] as const satisfies readonly { leg: Leg; on: string; start: () => Promise<{ url: string; end(): Promise<void> }> }[];
-
-withRedis.each(kinds)('$leg, on $on', ({ leg, start }) => {
+withRedis.each(fleetKinds)('$leg, on $on', ({ leg, start }) => {
   let upstream: Conductor;
   let redis: Awaited<ReturnType<typeof start>>;
   let fleet: ProcessorFleet;

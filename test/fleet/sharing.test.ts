@@ -4,15 +4,13 @@ import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { startRedis, startRedisCluster } from '../../harness/redis.ts';
-import type { Leg } from '../../harness/stack.ts';
 import type { ProcessorProcess } from '../../harness/stack/processor-process.ts';
 import { expectWhole, ends } from '../fault/callers.ts';
 import { until } from '../support/condition.ts';
 import { Conductor, gateAt } from '../support/conductor.ts';
 import { documents, fencedCommands } from '../support/documents.ts';
 import { withRedis } from '../support/fleet.ts';
-import { startFleet, type ProcessorFleet } from '../support/processor-fleet.ts';
+import { fleetKinds, startFleet, type ProcessorFleet } from '../support/processor-fleet.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -22,13 +20,6 @@ const [runbookCommand = ''] = documents()
   .flatMap(({ text, comment }) => (comment === 'run by test/fleet/sharing.test.ts' ? [text] : []));
 
 const followed = 'coalesce_redis_claims_total{answer="followed"}';
-
-const kinds = [
-  { leg: 'attached', on: 'one Redis', start: () => startRedis() },
-  { leg: 'detached', on: 'one Redis', start: () => startRedis() },
-  { leg: 'attached', on: 'a Cluster', start: () => startRedisCluster() },
-  { leg: 'detached', on: 'a Cluster', start: () => startRedisCluster() },
-] as const satisfies readonly { leg: Leg; on: string; start: () => Promise<{ url: string; end(): Promise<void> }> }[];
 
 /** What a command of the runbook prints on the log of a processor, as its operator has kept it. */
 async function linesOf(command: string, { configPath }: ProcessorProcess): Promise<Line[]> {
@@ -45,7 +36,7 @@ function isEndOf(line: Line, flight: string | undefined): boolean {
   return line['event'] === 'flight_ended' && line['flight'] === flight;
 }
 
-withRedis.each(kinds)('$leg, on $on', ({ leg, start }) => {
+withRedis.each(fleetKinds)('$leg, on $on', ({ leg, start }) => {
   const upstream = new Conductor();
   let redis: Awaited<ReturnType<typeof start>> | undefined;
   let fleet: ProcessorFleet;

@@ -5,6 +5,7 @@
 import { expect } from 'vitest';
 import { begin, chat, type Sent } from '../../harness/http-client.ts';
 import { startMockLlm, type MockLlm } from '../../harness/mock-llm.ts';
+import { startRedis, startRedisCluster } from '../../harness/redis.ts';
 import { expectQuiet, type Leg, type Stack, startStack } from '../../harness/stack.ts';
 import type { FlightRow } from '../../src/observe/admin.ts';
 import { until } from './condition.ts';
@@ -42,6 +43,16 @@ export type FleetOptions = {
   /** False: Envoy's own timeouts, as shipped. */
   readonly patient?: boolean;
 };
+
+type SharedStore = { readonly url: string; end(): Promise<void> };
+
+/** Each leg, on each kind of Redis that a fleet can share through. */
+export const fleetKinds: ReadonlyArray<{ leg: Leg; on: string; start: () => Promise<SharedStore> }> = [
+  { leg: 'attached', on: 'one Redis', start: () => startRedis() },
+  { leg: 'detached', on: 'one Redis', start: () => startRedis() },
+  { leg: 'attached', on: 'a Cluster', start: () => startRedisCluster() },
+  { leg: 'detached', on: 'a Cluster', start: () => startRedisCluster() },
+];
 
 const secret = 'a-secret-of-the-fleet-that-is-long-enough';
 
