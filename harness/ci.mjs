@@ -28,15 +28,18 @@ const runs = [
   step('.build/harness/soak.js', '--exchanges', SOAK_EXCHANGES),
   step('.build/harness/simulate.js', '--minutes', SIMULATE_MINUTES),
 ];
-const { passed, failed } = sum(runs);
+const { passed, failed, failures } = sum(runs);
 // A run without tests proves nothing.
 const missing = runs.filter((run) => run.passed + run.failed === 0).length;
 if (missing > 0) console.error(`${missing} of ${runs.length} runs had no tests.`);
+// Once more at the end: what was printed on the way is far up, or cut off.
+for (const name of failures) console.log(`failed: ${name}`);
 console.log(`${passed} passed, ${failed + missing} failed`);
 process.exitCode = failed + missing === 0 ? 0 : 1;
 
 /** A script that counts as one test. */
 function step(script, ...args) {
   const { status } = spawnSync(process.execPath, [script, ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
-  return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  if (status === 0) return { passed: 1, failed: 0, failures: [] };
+  return { passed: 0, failed: 1, failures: [[script, ...args].join(' ')] };
 }

@@ -19,7 +19,9 @@ export function runOnAllEnvoys() {
 
 function runOn(version, folder) {
   console.log(`\nEnvoy ${version}: ${folder}`);
-  return { version, ...runTests({ filters: [folder], envoyVersion: version }) };
+  const counts = runTests({ filters: [folder], envoyVersion: version });
+  const failures = counts.failures.map((name) => `Envoy ${version}: ${name}`);
+  return { version, ...counts, failures };
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

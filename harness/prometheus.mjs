@@ -22,15 +22,20 @@ export function checkRules() {
     promtool = findPromtool();
   } catch (error) {
     console.error(error.message);
-    return { passed: 0, failed: steps.length };
+    return counted(steps);
   }
-  const passed = steps.filter((args) => {
+  const failed = steps.filter((args) => {
     const { status, stdout, stderr } = spawnSync(promtool, args, { encoding: 'utf8' });
     if (status !== 0) console.error(`${stdout}${stderr}`);
     console.log(`${status === 0 ? 'ok    ' : 'FAILED'} promtool ${args.join(' ')}`);
-    return status === 0;
-  }).length;
-  return { passed, failed: steps.length - passed };
+    return status !== 0;
+  });
+  return counted(failed);
+}
+
+function counted(failed) {
+  const failures = failed.map((args) => `promtool ${args.join(' ')}`);
+  return { passed: steps.length - failed.length, failed: failed.length, failures };
 }
 
 function findPromtool() {

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -27,12 +27,13 @@ export function runTests({ filters = [], exclude = [], envoyVersion }) {
   return counts;
 }
 
-/** The sum of several runs. */
+/** The sum of several runs, with the names of all that failed. */
 export function sum(runs) {
-  return runs.reduce((all, run) => ({ passed: all.passed + run.passed, failed: all.failed + run.failed }), {
-    passed: 0,
-    failed: 0,
-  });
+  return {
+    passed: runs.reduce((passed, run) => passed + run.passed, 0),
+    failed: runs.reduce((failed, run) => failed + run.failed, 0),
+    failures: runs.flatMap((run) => run.failures),
+  };
 }
 
 function count(report, status) {
@@ -41,10 +42,24 @@ function count(report, status) {
     results = JSON.parse(readFileSync(report, 'utf8'));
   } catch (error) {
     console.error(`vitest left no report: ${error.message}`);
-    return { passed: 0, failed: 1 };
+    return { passed: 0, failed: 1, failures: ['a run of vitest that left no report'] };
   }
   const skipped = results.numPendingTests + results.numTodoTests;
   if (skipped > 0) console.error(`${skipped} skipped: a skipped test counts as a failure.`);
   const failed = results.numFailedTests + skipped;
-  return { passed: results.numPassedTests, failed: failed === 0 && status !== 0 ? 1 : failed };
+  const failures = results.testResults.flatMap(namesOfFailures);
+  if (failed > 0 || status === 0) return { passed: results.numPassedTests, failed, failures };
+  return {
+    passed: results.numPassedTests,
+    failed: 1,
+    failures: ['a run of vitest that ended with an error', ...failures],
+  };
+}
+
+/** Of one file: its tests that did not pass, or itself where it could not be loaded. */
+function namesOfFailures({ name, status, message, assertionResults }) {
+  const file = relative(root, name);
+  const failed = assertionResults.filter((result) => result.status !== 'passed');
+  if (failed.length === 0) return status === 'failed' ? [`${file}: ${message}`] : [];
+  return failed.map((result) => `${file}: ${result.fullName} (${result.status})`);
 }

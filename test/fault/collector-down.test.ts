@@ -14,6 +14,9 @@ beforeEach(() => {
   collector.conduct = 'take';
 });
 
+/** Of a caller that leads its flight: decide's, deliver's and the flight's. */
+const SPANS_PER_CALL = 3;
+
 const dropped = (reason: string): string => `coalesce_spans_dropped_total{reason="${reason}"}`;
 
 /** An address at which nobody listens. */
@@ -44,15 +47,24 @@ describe('a collector that may fail', () => {
   const untilCounted = (reason: string): Promise<void> =>
     vi.waitFor(async () => expect(await shared.counted(dropped(reason))).toBeGreaterThan(0), { timeout: 20_000 });
 
+  const untilDropped = (spans: number): Promise<void> =>
+    vi.waitFor(
+      async () => {
+        const counts = await Promise.all(
+          ['export_failed', 'queue_full'].map((reason) => shared.counted(dropped(reason))),
+        );
+        expect(counts.reduce((sum, count) => sum + count)).toBe(spans);
+      },
+      { timeout: 20_000 },
+    );
+
   test('refusing, it costs spans alone, and is told once; taking again, it gets them', async () => {
     collector.conduct = 'refuse';
     await callInTurn(5);
-    await untilCounted('export_failed');
+    await untilDropped(5 * SPANS_PER_CALL);
     await callInTurn(5);
-    const first = await shared.counted(dropped('export_failed'));
-    await vi.waitFor(async () => expect(await shared.counted(dropped('export_failed'))).toBeGreaterThan(first), {
-      timeout: 20_000,
-    });
+    await untilDropped(10 * SPANS_PER_CALL);
+    expect(await shared.counted(dropped('export_failed'))).toBeGreaterThan(0);
     await vi.waitFor(async () => expect(await told('collector_down')).toBe(1), { timeout: 10_000 });
     collector.conduct = 'take';
     await callInTurn(1);
