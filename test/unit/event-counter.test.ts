@@ -49,3 +49,15 @@ test('however the bytes are cut, the count is the same', () => {
     }),
   );
 });
+
+test('as many events by one search as byte by byte', () => {
+  const line = fc.constantFrom('data: x', ': note', '', '');
+  const text = fc.array(line).map((lines) => lines.map((each) => `${each}\n`).join(''));
+  const tail = fc.constantFrom('', 'data: y', '\n');
+  fc.assert(
+    fc.property(text, tail, (whole, rest) => {
+      // A CR at the very start ends a blank line, and has all bytes behind it read one by one.
+      expect(count(whole + rest)).toBe(count(`\r${whole}${rest}`));
+    }),
+  );
+});

@@ -23,17 +23,30 @@ export class EventCounter {
 
   /** Takes the next bytes; they may be cut anywhere. */
   push(bytes: Uint8Array): void {
-    for (const byte of bytes) this.#take(byte);
+    // Every byte of every answer passes here, and most streams have no CR: so lines are found by the runtime's own search.
+    if (this.#previousWasCr || bytes.includes(CR)) this.#takeEach(bytes);
+    else this.#takeLines(bytes);
   }
 
-  #take(byte: number): void {
-    if (byte === LF && this.#previousWasCr) {
-      this.#previousWasCr = false;
-      return;
+  /** Of bytes that hold no CR and follow none. */
+  #takeLines(bytes: Uint8Array): void {
+    for (let start = 0; start < bytes.length;) {
+      const end = bytes[start] === LF ? start : bytes.indexOf(LF, start);
+      if (end !== start) this.#lineIsBlank = false;
+      if (end === -1) return;
+      this.#endLine();
+      start = end + 1;
     }
-    this.#previousWasCr = byte === CR;
-    if (byte === LF || byte === CR) this.#endLine();
-    else this.#lineIsBlank = false;
+  }
+
+  #takeEach(bytes: Uint8Array): void {
+    for (const byte of bytes) {
+      const endsCrLf = byte === LF && this.#previousWasCr;
+      this.#previousWasCr = byte === CR;
+      if (endsCrLf) continue;
+      if (byte === LF || byte === CR) this.#endLine();
+      else this.#lineIsBlank = false;
+    }
   }
 
   #endLine(): void {
