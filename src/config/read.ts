@@ -6,7 +6,7 @@ import { inconsistencies, inconsistenciesOfPolicy } from './consistency.ts';
 import { knownKeys, parseContent } from './definition.ts';
 import type { Config, ConfigContent } from './definition.ts';
 import { dottedPath, findingsOf, printPath } from './mistakes/mistakes.ts';
-import type { Finding, Mistake } from './mistakes/mistakes.ts';
+import type { Finding, KeyPath, Mistake } from './mistakes/mistakes.ts';
 import { contentOf, type ReadFile } from './named-files/content.ts';
 import { readSecret } from './named-files/secret.ts';
 import { readTls } from './named-files/tls.ts';
@@ -63,9 +63,9 @@ function judge(data: unknown, readFile: ReadFile): Judgement {
   const parsed = parseContent(data);
   const findings = parsed.success ? [] : findingsOf(parsed.error.issues, knownKeys());
   // What holds between keys is checked without those that are wrong by themselves: all mistakes at once.
-  const content = parsed.data ?? parseContent(without(data, findings)).data;
-  if (content === undefined) return { config: null, findings };
-  const faulty = new Set(findings.map(({ path }) => dottedPath(path)));
+  const { content, left } = parsed.success ? { content: parsed.data, left: [] } : sound(data, findings);
+  if (content === null) return { config: null, findings };
+  const faulty = new Set(left.map(dottedPath));
   const files = readNamedFiles(content, readFile);
   const named = namedOf(content);
   const all = [...findings, ...inconsistencies(content, faulty), ...named.findings, ...files.findings];
@@ -105,13 +105,29 @@ function configOf(content: ConfigContent, rest: Pick<Config, 'secret' | 'tls' | 
   return { ...said, ...rest };
 }
 
+/** What can be read without the values that have a mistake, and which are left out. Null: nothing can. */
+function sound(
+  data: unknown,
+  findings: readonly Finding[],
+): { content: ConfigContent | null; left: readonly KeyPath[] } {
+  const left = findings.map(({ path }) => path);
+  for (;;) {
+    const parsed = parseContent(without(data, left));
+    if (parsed.success) return { content: parsed.data, left };
+    // A key that is missing is not found by leaving it out: what it is missing from goes with it.
+    const lacking = findingsOf(parsed.error.issues, knownKeys()).map(({ path }) => path.slice(0, -1));
+    if (lacking.some((path) => path.length === 0)) return { content: null, left };
+    left.push(...lacking);
+  }
+}
+
 /** A copy of plain data without the values at these paths. */
-function without(data: unknown, findings: readonly Finding[]): unknown {
+function without(data: unknown, paths: readonly KeyPath[]): unknown {
   const copy = structuredClone(data);
-  for (const finding of findings) {
+  for (const whole of paths) {
     // An entry goes with its whole list: without it its fellows would move.
-    const index = finding.path.findIndex((step) => typeof step === 'number');
-    const path = index === -1 ? finding.path : finding.path.slice(0, index);
+    const index = whole.findIndex((step) => typeof step === 'number');
+    const path = index === -1 ? whole : whole.slice(0, index);
     const last = path.at(-1);
     let parent: unknown = copy;
     for (const step of path.slice(0, -1)) parent = isRecord(parent) ? parent[step] : undefined;

@@ -279,6 +279,21 @@ describe('a mistaken configuration', () => {
   });
 
   it.each([
+    ['redis: {prefix: a}', 'redis.url'],
+    ['tracing: {sample: 0.5}', 'tracing.endpoint'],
+    ['tls: {cert: /a.pem}', 'tls.key'],
+    ['prices: {m: {prompt: 1}}', 'prices.m.completion'],
+    ['profiles: [{name: a}]', 'profiles[0].path'],
+  ])('%s lacks a key, and hides no other mistake', (text, lacking) => {
+    const found = mistakes(`${text}\nlimits: {max_replay_bytes: 300MiB}\nadmission: {scope: fleet}`);
+    const places = found.map((mistake) => mistake.split(': ').slice(0, 2).join(': '));
+    expect(places).toContain(`c.yaml:1: ${lacking}`);
+    expect(places).toContain('c.yaml:2: limits.max_replay_bytes');
+    // Without a redis that can be read nothing is known of it.
+    expect(places.includes('c.yaml:3: admission.scope')).toBe(!text.startsWith('redis'));
+  });
+
+  it.each([
     ['max_waiters: 3', 'max_waiters: unknown key, the nearest known key is limits.max_waiters'],
     ['limits: {maxWaiters: 3}', 'limits.maxWaiters: unknown key, the nearest known key is limits.max_waiters'],
     [
