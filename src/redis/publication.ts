@@ -6,8 +6,9 @@
 import type { Link } from './link/link.ts';
 import { publish, release } from './link/scripts.ts';
 import type { Ledger } from './ledger.ts';
+import { joinBytes, type Entry } from './stream/entries.ts';
 import type { KeyNames } from './stream/names.ts';
-import type { EntryKind, Seal } from './stream/seal.ts';
+import type { Seal } from './stream/seal.ts';
 import { StreamWindow } from './stream/window.ts';
 import { isReadOnly } from './wellness.ts';
 
@@ -23,11 +24,6 @@ export interface PublicationOptions {
   readonly unwritten: Ledger;
   /** A write was refused: another instance may lead by now. */
   readonly fenced: () => void;
-}
-
-interface Pending {
-  readonly kind: EntryKind;
-  readonly content: Uint8Array;
 }
 
 /** Sealed entries in the order of their places; written as they are, however often it is tried. */
@@ -46,7 +42,6 @@ type State =
   | { readonly phase: 'writing'; readonly batch: Batch }
   | { readonly phase: 'over' };
 
-const ENTRY_BYTES = 64 * 1024;
 const BATCH_BYTES = 256 * 1024;
 const FIRST_RETRY_MS = 25;
 const LONGEST_RETRY_MS = 400;
@@ -56,7 +51,7 @@ export class Publication {
   readonly #window: StreamWindow;
   readonly #heartbeat: NodeJS.Timeout;
   #state: State = { phase: 'idle' };
-  #pending: Pending[] = [];
+  #pending: Entry[] = [];
   #pendingBytes = 0;
   /** The last has been said: nothing more is taken. */
   #closed = false;
@@ -127,7 +122,7 @@ export class Publication {
     if (!this.isOver) this.#push({ kind, content });
   }
 
-  #push(entry: Pending): void {
+  #push(entry: Entry): void {
     if (this.isOver) return;
     this.#pending.push(entry);
     this.#pendingBytes += entry.content.length;
@@ -149,7 +144,7 @@ export class Publication {
   }
 
   #takeBatch(): Batch {
-    const taken: Pending[] = [];
+    const taken: Entry[] = [];
     let bytes = 0;
     while (bytes < BATCH_BYTES) {
       const next = this.#pending.shift();
@@ -159,7 +154,7 @@ export class Publication {
     }
     this.#pendingBytes -= bytes;
     const firstSeq = this.#nextSeq;
-    const entries = joined(taken).map(({ kind, content }) => {
+    const entries = joinBytes(taken).map(({ kind, content }) => {
       const sealed = this.#options.seal.close(this.#nextSeq, kind, content);
       this.#nextSeq += 1;
       return sealed;
@@ -247,27 +242,4 @@ export class Publication {
 /** Long enough for a reader that says every third of a lease that it is there. */
 export function streamTtlMs(leaseMs: number): number {
   return 4 * leaseMs;
-}
-
-/** Neighbouring bytes become one entry, up to its limit; larger ones become several. */
-function joined(pending: readonly Pending[]): Pending[] {
-  const entries: Pending[] = [];
-  let run: Uint8Array[] = [];
-  const flush = (): void => {
-    const whole = Buffer.concat(run);
-    for (let at = 0; at < whole.length; at += ENTRY_BYTES) {
-      entries.push({ kind: 'bytes', content: whole.subarray(at, at + ENTRY_BYTES) });
-    }
-    run = [];
-  };
-  for (const entry of pending) {
-    if (entry.kind === 'bytes') {
-      run.push(entry.content);
-      continue;
-    }
-    flush();
-    entries.push(entry);
-  }
-  flush();
-  return entries;
 }

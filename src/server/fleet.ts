@@ -10,7 +10,8 @@ import type { FleetNews } from '../coalesce/table/fleet/fleet-news.ts';
 import type { RedisConfig } from '../config/fleet/redis.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { connectSharedFlights, type SharedFlightEvents, type SharedFlights } from '../redis/shared-flights.ts';
+import { connectSharedFlights } from '../redis/fleet-table.ts';
+import type { SharedFlightEvents, SharedFlights } from '../redis/shared-flights.ts';
 
 export interface Fleet {
   readonly carryOut: (command: FleetCommand) => void;

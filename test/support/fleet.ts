@@ -10,7 +10,8 @@ import type { Key } from '../../src/coalesce/key/key.ts';
 import type { RedisConfig } from '../../src/config/fleet/redis.ts';
 import { parseRedisUrl } from '../../src/config/fleet/redis-url.ts';
 import type { Loss } from '../../src/redis/reader.ts';
-import { connectSharedFlights, type SharedFlightEvents, type SharedFlights } from '../../src/redis/shared-flights.ts';
+import { connectSharedFlights } from '../../src/redis/fleet-table.ts';
+import type { SharedFlightEvents, SharedFlights } from '../../src/redis/shared-flights.ts';
 import { until } from './condition.ts';
 
 /** Without a server these are skipped, but for CI. */
