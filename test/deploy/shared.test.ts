@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { begin } from '../../harness/http-client.ts';
 import { clusterNamed, type EnvoyConfig } from '../../harness/stack.ts';
 import { CertificateFolder, type Issued } from '../support/certificates.ts';
 import { parseShipped, readShipped } from '../support/deployed.ts';
 import { until } from '../support/condition.ts';
 import { allDone, expectWhole, SharedStack } from '../support/shared-stack.ts';
+import { keepCalling } from '../support/steady-load.ts';
 
 const overlay = 'deploy/kubernetes/overlays/shared';
 const folder = mkdtempSync(join(tmpdir(), 'envoy-coalescer-shared-'));
@@ -76,20 +76,13 @@ test('callers share over mTLS, before and after both Secrets are renewed under l
   expectWhole(await allDone(await shared.fly([1, 2, 3].map(() => shared.chat('hello')))), shared.calls[0]);
   expect(shared.calls).toHaveLength(1);
   shared.answerWith({ tokens: 5, gapMs: 5 });
-  let running = true;
-  const load = Array.from({ length: 4 }, async () => {
-    while (running) {
-      const exchange = await begin(shared.chat('under load')).done;
-      expect([exchange.status, exchange.ending]).toEqual([200, 'complete']);
-    }
-  });
+  const endLoad = keepCalling(shared, 4);
   const earlierRenewals = await renewals();
   mount('coalescer-tls', authority.issue('server-renewed', serverNames));
   mount('coalescer-client-tls', authority.issue('envoy-renewed', envoyNames));
   await shared.waitForCount('coalesce_config_reloads_total{result="applied"}', 1);
   await until('Envoy to read its renewed certificate', async () => (await renewals()) > earlierRenewals, 20_000);
-  running = false;
-  await Promise.all(load);
+  expect(Math.min(...(await endLoad()))).toBeGreaterThan(0);
   const earlier = shared.calls.length;
   expectWhole(await allDone(await shared.fly([1, 2].map(() => shared.chat('after')))), shared.calls[earlier]);
   const stats = await shared.stack.envoy.stats('ext_proc');

@@ -6,9 +6,10 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { begin, send } from '../../harness/http-client.ts';
+import { begin, type ClientRequest, send, type Sent } from '../../harness/http-client.ts';
 import type { EnvoyConfig, Listener } from '../../harness/stack.ts';
 import { until } from '../support/condition.ts';
+import type { Pacer } from '../support/pacer.ts';
 import { allDone, expectWhole, SharedStack } from '../support/shared-stack.ts';
 
 /** The listeners of one Envoy, in a file that it watches. */
@@ -67,6 +68,20 @@ const changes: ReadonlyArray<{ what: string; stat: string; edit: (listener: List
   },
 ];
 
+/** Three of one flight who have its first event; the rest of the answer waits for the pacer. Other calls are answered at once. */
+async function callersInMidStream(
+  shared: SharedStack,
+  request: ClientRequest,
+): Promise<{ callers: Sent[]; pacer: Pacer }> {
+  const pacer = shared.newPacer();
+  shared.answerWith(({ id }) => (id === shared.calls[0]?.id ? { pace: pacer.pace } : {}));
+  const callers = [begin(request), begin(request), begin({ ...request, version: 2 })];
+  await shared.waitForJoins(2);
+  pacer.open('head', 0);
+  await Promise.all(callers.map((caller) => caller.waitForBytes(1)));
+  return { callers, pacer };
+}
+
 describe.each(['attached', 'detached'] as const)('%s', (leg) => {
   const listeners = new WatchedListeners();
   const shared = new SharedStack({ leg, mutateEnvoy: listeners.take });
@@ -77,12 +92,7 @@ describe.each(['attached', 'detached'] as const)('%s', (leg) => {
 
   test.for(changes)('listeners with $what: a flight in mid-stream ends whole, and new calls work', async (change) => {
     const request = shared.chat(change.what);
-    const pacer = shared.newPacer();
-    shared.answerWith(({ id }) => (id === shared.calls[0]?.id ? { pace: pacer.pace } : {}));
-    const callers = [begin(request), begin(request), begin({ ...request, version: 2 })];
-    await shared.waitForJoins(2);
-    pacer.open('head', 0);
-    await Promise.all(callers.map((caller) => caller.waitForBytes(1)));
+    const { callers, pacer } = await callersInMidStream(shared, request);
     const earlier = await statOf(change.stat);
     listeners.change(change.edit);
     await until('new listeners', async () => (await statOf(change.stat)) > earlier);
@@ -106,13 +116,7 @@ describe.each(['attached', 'detached'] as const)('%s, a drain time of 2 s', (leg
   });
 
   test.for(changes)('listeners with $what: who is in mid-stream after it is cut, not ended', async ({ what, edit }) => {
-    const request = shared.chat(what);
-    const pacer = shared.newPacer();
-    shared.answerWith(({ id }) => (id === shared.calls[0]?.id ? { pace: pacer.pace } : {}));
-    const callers = [begin(request), begin(request), begin({ ...request, version: 2 })];
-    await shared.waitForJoins(2);
-    pacer.open('head', 0);
-    await Promise.all(callers.map((caller) => caller.waitForBytes(1)));
+    const { callers } = await callersInMidStream(shared, shared.chat(what));
     listeners.change(edit);
     for (const { status, ending } of await allDone(callers)) {
       expect({ status, ending }).toEqual({ status: 200, ending: 'reset' });

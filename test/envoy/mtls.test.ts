@@ -11,6 +11,7 @@ import { startEnvoy, type EnvoyProcess } from '../../harness/stack/envoy-process
 import { bundle, CertificateFolder, type Issued } from '../support/certificates.ts';
 import { connectByTls } from '../support/mtls.ts';
 import { allDone, expectWhole, SharedStack } from '../support/shared-stack.ts';
+import { keepCalling } from '../support/steady-load.ts';
 
 const folder = new CertificateFolder();
 afterAll(() => folder.remove());
@@ -148,15 +149,7 @@ test('a certificate that is renewed file by file under load is shown from then o
   await shared.waitForJoins(1);
   long.open('head', 0);
   await Promise.all(streaming.map((each) => each.waitForBytes(1)));
-  let running = true;
-  const load = Array.from({ length: 6 }, async (_, worker) => {
-    let count = 0;
-    while (running) {
-      const exchange = await begin(shared.chat(`load ${(count += 1) % 3} ${worker % 2}`)).done;
-      expect([exchange.status, exchange.ending]).toEqual([200, 'complete']);
-    }
-    return count;
-  });
+  const endLoad = keepCalling(shared, 6);
   for (let round = 1; round <= 3; round += 1) {
     const renewed = authority.issue(`server-${round}`, serverNames);
     install({ cert: renewed.cert });
@@ -165,8 +158,7 @@ test('a certificate that is renewed file by file under load is shown from then o
     install({ key: renewed.key });
     await shared.waitForCount(applied, round);
   }
-  running = false;
-  expect(Math.min(...(await Promise.all(load)))).toBeGreaterThan(1);
+  expect(Math.min(...(await endLoad()))).toBeGreaterThan(1);
   const after = await shownCertificate(fleetA);
   expect(after.serialNumber).not.toBe(before.serialNumber);
   long.openAll();

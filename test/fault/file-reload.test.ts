@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { begin } from '../../harness/http-client.ts';
 import { allDone, expectWhole, SharedStack } from '../support/shared-stack.ts';
+import { keepCalling } from '../support/steady-load.ts';
 
 const shared = new SharedStack({ leg: 'attached' });
 const applied = 'coalesce_config_reloads_total{result="applied"}';
@@ -113,20 +114,11 @@ test('key.secret_file: another secret is another key, with the configuration as 
 
 test('swaps under load fail nobody', async () => {
   shared.answerWith({ tokens: 5, gapMs: 5 });
-  let running = true;
-  const load = Array.from({ length: 8 }, async (_, worker) => {
-    let count = 0;
-    while (running) {
-      const exchange = await begin(shared.chat(`load ${(count += 1) % 3} ${worker % 2}`)).done;
-      expect([exchange.status, exchange.ending]).toEqual([200, 'complete']);
-    }
-    return count;
-  });
+  const endLoad = keepCalling(shared, 8);
   for (let round = 1; round <= 6; round += 1) {
     await swapConfigMap({ ...started(), late_join: { max_age: `${50 + round}s` } });
     await shared.waitForCount(applied, round);
   }
-  running = false;
-  expect(Math.min(...(await Promise.all(load)))).toBeGreaterThan(1);
+  expect(Math.min(...(await endLoad()))).toBeGreaterThan(1);
   expect(await shared.counted(refused)).toBe(0);
 });

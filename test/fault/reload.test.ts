@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { begin, type Sent } from '../../harness/http-client.ts';
 import { allDone, expectWhole, SharedStack } from '../support/shared-stack.ts';
+import { keepCalling } from '../support/steady-load.ts';
 import { legs } from './callers.ts';
 
 describe.each(legs)('%s', (leg) => {
@@ -91,22 +92,12 @@ describe.each(legs)('%s', (leg) => {
 
   test('reloads under load fail nobody', async () => {
     shared.answerWith({ tokens: 5, gapMs: 5 });
-    let running = true;
-    const load = Array.from({ length: 8 }, async (_, worker) => {
-      let count = 0;
-      while (running) {
-        const exchange = await begin(shared.chat(`load ${(count += 1) % 3} ${worker % 2}`)).done;
-        expect([exchange.status, exchange.ending]).toEqual([200, 'complete']);
-      }
-      return count;
-    });
+    const endLoad = keepCalling(shared, 8);
     for (let round = 0; round < 12; round += 1) {
       await shared.stack.processor.reload({ ...started(), late_join: { max_age: `${50 + (round % 3)}s` } });
     }
     await shared.stack.processor.reload(started());
-    running = false;
-    const counts = await Promise.all(load);
-    expect(Math.min(...counts)).toBeGreaterThan(1);
+    expect(Math.min(...(await endLoad()))).toBeGreaterThan(1);
     expect(await shared.counted('coalesce_config_reloads_total{result="applied"}')).toBe(13);
   });
 });
