@@ -11,7 +11,7 @@ import { currentVersion, versionFromEnvironment } from '../harness/envoy-binary.
 import { repositoryRoot } from '../harness/root.ts';
 import { type KeySpeed, measureKeys } from './key.ts';
 import type { Load, Runs } from './loads/load.ts';
-import { loadsOf, warmUpLoads } from './loads/plan.ts';
+import { loadsOf, memoryWarmUpLoads, warmUpLoads } from './loads/plan.ts';
 import { type Rig, type Run, startRig } from './measure/run.ts';
 import { type Target, type TargetName, targetNames } from './measure/targets.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
@@ -116,7 +116,7 @@ async function measureAll(options: Options): Promise<Measured> {
   const rig = await startRig({ tools, targets: wanted, maxWaiters: 8_000, told: progress });
   close = () => rig.close();
   try {
-    await warmUp(rig);
+    await warmUp(rig, rig.targets);
     const runs = await measure(rig, loads, options.rounds);
     const targets = rig.targets.map(({ name }) => name);
     return { client: rig.client, targets, loads, runs, keys, rows: rowsOf(runs, worstKeys(keys)) };
@@ -135,22 +135,32 @@ function worstKeys(keys: readonly KeySpeed[]): Array<Pick<KeySpeed, 'size' | 'ra
   }));
 }
 
-async function warmUp(rig: Rig): Promise<void> {
+async function warmUp(rig: Rig, targets: readonly Target[]): Promise<void> {
   for (const load of warmUpLoads) {
-    const visited = rig.targets.filter(({ name }) => load.targets.includes(name));
-    for (const target of visited) await tell(rig, { load, target, label: 'warm-up' });
+    const visited = targets.filter(({ name }) => load.targets.includes(name));
+    for (const target of visited) await carryOut(rig, { load, target, label: 'warm-up' });
   }
 }
 
-/** The order of the targets turns with each round, so that none is always first. */
+/**
+ * The order of the targets turns with each round, so that none is always first. Loads that meet a processor of their own leave
+ * one behind that is not warm: they come last, and the next round begins with a warm-up.
+ */
 async function measure(rig: Rig, loads: readonly Load[], rounds: number): Promise<Runs> {
   const runs = new Map(loads.map(({ name }) => [name, new Map<TargetName, Run[]>()]));
+  const inTurn = loads.toSorted((one, other) => Number(one.start !== undefined) - Number(other.start !== undefined));
   for (let round = 0; round < rounds; round += 1) {
     const turn = round % rig.targets.length;
     const order = [...rig.targets.slice(turn), ...rig.targets.slice(0, turn)];
-    for (const load of loads.filter(({ times = rounds }) => round < times)) {
+    if (round > 0)
+      await warmUp(
+        rig,
+        order.filter(({ name }) => restarted(loads).has(name)),
+      );
+    for (const load of inTurn.filter(({ times = rounds }) => round < times)) {
       for (const target of order.filter(({ name }) => load.targets.includes(name))) {
-        const run = await tell(rig, { load, target, label: `round ${round + 1} of ${rounds}` });
+        await start(rig, load, target);
+        const run = await carryOut(rig, { load, target, label: `round ${round + 1} of ${rounds}` });
         const byTarget = runs.get(load.name);
         byTarget?.set(target.name, [...(byTarget.get(target.name) ?? []), run]);
       }
@@ -159,10 +169,21 @@ async function measure(rig: Rig, loads: readonly Load[], rounds: number): Promis
   return runs;
 }
 
-async function tell(rig: Rig, what: { load: Load; target: Target; label: string }): Promise<Run> {
+function restarted(loads: readonly Load[]): ReadonlySet<TargetName> {
+  return new Set(loads.flatMap(({ start, targets }) => (start === undefined ? [] : targets)));
+}
+
+async function start(rig: Rig, { start }: Load, target: Target): Promise<void> {
+  if (start === undefined) return;
+  await target.restart();
+  if (start === 'cold') return;
+  for (const load of memoryWarmUpLoads) await carryOut(rig, { load, target, label: 'warm-up' });
+}
+
+async function carryOut(rig: Rig, what: { load: Load; target: Target; label: string }): Promise<Run> {
   const { load, target, label } = what;
   const order = load.order(target.url, `${label}, ${load.name}, ${target.name}`);
-  const run = await rig.run(target, order, { isCold: load.isCold === true });
+  const run = await rig.run(target, order);
   progress(`${label}  ${load.name.padEnd(18)}  ${target.name.padEnd(16)}  ${summaryOf(load, run)}`);
   return run;
 }

@@ -10,6 +10,8 @@ export type Figure = {
   readonly of: (run: Run) => number | undefined;
 };
 
+export type Start = 'cold' | 'warmed';
+
 export type Load = {
   readonly name: string;
   readonly title: string;
@@ -19,8 +21,11 @@ export type Load = {
   /** What the client is to do, at a URL, with prompts of this label. */
   readonly order: (url: string, label: string) => Order;
   readonly figures: readonly Figure[];
-  /** Each run meets a processor that has just been started. */
-  readonly isCold?: true;
+  /**
+   * What kind of processor each run meets: one that has just been started, or one that has served single requests and a small
+   * crowd since its start. Without it, one that has served all earlier loads.
+   */
+  readonly start?: Start;
   /** Once is enough: `times` of the rounds, at most. */
   readonly times?: number;
   /** Node's client cannot carry it out. */

@@ -11,6 +11,7 @@ import {
   type Figure,
   type Load,
   ours,
+  type Start,
   totalP50,
   upstreamCalls,
 } from './load.ts';
@@ -31,15 +32,16 @@ function paceFor(callers: number): { tokens: number; gapMs: number } {
 }
 
 /** Identical streams at once. Cold: from a processor that has just been started. */
-export function burstOf(callers: number, options: { isCold?: true; times?: number } = {}): Load {
+export function burstOf(callers: number, options: { start?: 'cold'; times?: number } = {}): Load {
   const { tokens, gapMs } = paceFor(callers);
   const floors: readonly TargetName[] =
-    callers > 500 || options.isCold ? [] : ['Envoy alone', 'no-op immediate', 'Varnish'];
-  const cold = options.isCold ? ' (cold)' : '';
+    callers > 500 || options.start === 'cold' ? [] : ['Envoy alone', 'no-op immediate', 'Varnish'];
+  const isCold = options.start === 'cold';
+  const cold = isCold ? ' (cold)' : '';
   return {
     name: `burst ${callers}${cold}`,
-    title: `A burst of ${callers.toLocaleString('en-US')} identical streams${options.isCold ? ', from a cold start' : ''}`,
-    description: `All at once on connections that are open, ${tokens} tokens ${gapMs} ms apart.${options.isCold ? ' The processor has just been started.' : ''}`,
+    title: `A burst of ${callers.toLocaleString('en-US')} identical streams${isCold ? ', from a cold start' : ''}`,
+    description: `All at once on connections that are open, ${tokens} tokens ${gapMs} ms apart.${isCold ? ' The processor has just been started.' : ''}`,
     targets: [...floors, ...ours],
     order: (url, label) => ({ kind: 'burst', url, label, callers, tokens, gapMs }),
     figures: crowdFigures,
@@ -59,7 +61,7 @@ export function streamsOf(waves: number): Load {
     name: 'streams',
     title: `${connections} unique streams of ${tokens.toLocaleString('en-US')} tokens`,
     description: `At once and without delay between tokens, ${waves} times over.`,
-    targets: ['Envoy alone', 'no-op attached', ...ours, 'Varnish'],
+    targets: ['Envoy alone', 'no-op attached', 'no-op on grpc-js', 'no-op on node:http2', ...ours, 'Varnish'],
     order: (url, label) => ({ kind: 'streams', url, label, connections, waves, tokens }),
     figures: [chunksPerSecond, totalP50, ...cpuPerChunk, failed],
   };
@@ -84,37 +86,46 @@ export function gapsOf(followers: number, tokens: number): Load {
 }
 
 /** Callers that wait for a first byte: what each of them holds in the processor. */
-export function waitingOf(callers: number): Load {
+export function waitingOf(callers: number, start: Start): Load {
   return memoryLoad({
-    name: 'waiting',
+    ...{ name: 'waiting', start },
     title: `Memory of ${callers.toLocaleString('en-US')} callers that wait`,
-    description:
-      'One flight whose first byte comes after 4 s. The memory is what the process grew by, garbage included.',
+    description: 'One flight whose first byte comes after 4 s.',
     order: (url, label) => ({ kind: 'burst', url, label, callers, tokens: 4, gapMs: 0, firstMs: 4_000 }),
     perCaller: callers,
   });
 }
 
 /** One large answer for a crowd. */
-export function largeOf(callers: number): Load {
+export function largeOf(callers: number, start: Start): Load {
   return memoryLoad({
-    name: 'large',
+    ...{ name: 'large', start },
     title: `An answer of 1 MiB for ${callers.toLocaleString('en-US')} callers`,
-    description:
-      '6,200 tokens of 170 bytes without delay, 2 s after the burst. The memory is what the process grew by, garbage included.',
+    description: '6,200 tokens of 170 bytes without delay, 2 s after the burst.',
     order: (url, label) => ({ kind: 'burst', url, label, callers, tokens: 6_200, gapMs: 0, firstMs: 2_000 }),
     perCaller: null,
   });
 }
 
+const starts: Readonly<Record<Start, { readonly suffix: string; readonly title: string; readonly text: string }>> = {
+  cold: { suffix: ' (cold)', title: ', from a cold start', text: 'The processor has just been started.' },
+  warmed: {
+    suffix: '',
+    title: '',
+    text: 'The processor has served some thousand single requests and a burst of 100 since its start.',
+  },
+};
+
 function memoryLoad(given: {
   name: string;
+  start: Start;
   title: string;
   description: string;
   order: (url: string, label: string) => Order;
   perCaller: number | null;
 }): Load {
-  const { perCaller, ...load } = given;
+  const { perCaller, start, order } = given;
+  const { suffix, title, text } = starts[start];
   const growth: Figure =
     perCaller === null
       ? { title: 'growth of the processor, MB', digits: 1, of: (run) => run.processorGrowth / 1e6 }
@@ -124,11 +135,14 @@ function memoryLoad(given: {
           of: (run) => run.processorGrowth / 1e3 / perCaller,
         };
   return {
-    ...load,
+    name: `${given.name}${suffix}`,
+    title: `${given.title}${title}`,
+    description: `${given.description} ${text} The memory is what the process grew by, garbage included.`,
     targets: ours,
+    order,
     figures: [growth, upstreamCalls, failed, failedOpen],
     needsGo: true,
-    isCold: true,
+    start,
     times: 1,
   };
 }

@@ -30,7 +30,7 @@ export type Run = {
 export type Rig = {
   readonly client: Traffic['client'];
   readonly targets: readonly Target[];
-  readonly run: (target: Target, order: Order, options: { isCold: boolean }) => Promise<Run>;
+  readonly run: (target: Target, order: Order) => Promise<Run>;
   /** Ends all processes, by pid. */
   readonly close: () => Promise<void>;
 };
@@ -64,10 +64,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       closing.push(() => target.close());
       targets.push(target);
     }
-    const run: Rig['run'] = async (target, order, { isCold }) => {
-      if (isCold) await target.restart();
-      return measure(traffic, target, order);
-    };
+    const run: Rig['run'] = (target, order) => measure(traffic, target, order);
     return { client: traffic.client, targets, run, close };
   } catch (error) {
     await close();

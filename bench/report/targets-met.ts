@@ -163,21 +163,20 @@ function keyRow({ size, ratio }: KeySpeed): Row {
 
 function restRows(runs: Runs): Row[] {
   const growth = (load: string, our: Our): number => median(runsOf(runs, load, our).map((run) => run.processorGrowth));
-  return [attached, detached].flatMap((our) => [
-    limitRow({
-      work: `memory of a caller that waits, ${our}`,
-      measured: growth('waiting', our) / 1e6,
-      most: 20,
-      unit: 'kB',
-    }),
-    limitRow({ work: `1 MiB for 1,000 callers, ${our}`, measured: growth('large', our) / 1e6, most: 40, unit: 'MB' }),
-    limitRow({
-      work: `event-loop delay p99 at 500 decisions/s, ${our}`,
-      measured: median(runsOf(runs, 'decisions', our).map(({ loopDelayP99Ms }) => loopDelayP99Ms ?? Number.NaN)),
-      most: 20,
-      unit: 'ms',
-    }),
-  ]);
+  const memory = (our: Our, cold: '' | ' (cold)'): Row[] => {
+    const [waiting, large] = [growth(`waiting${cold}`, our), growth(`large${cold}`, our)];
+    const works = [`memory of a caller that waits${cold}, ${our}`, `1 MiB for 1,000 callers${cold}, ${our}`] as const;
+    return [
+      limitRow({ work: works[0], measured: waiting / 1e6, most: 20, unit: 'kB' }),
+      limitRow({ work: works[1], measured: large / 1e6, most: 40, unit: 'MB' }),
+    ];
+  };
+  const delay = (our: Our): Row => {
+    const delays = runsOf(runs, 'decisions', our).map(({ loopDelayP99Ms }) => loopDelayP99Ms ?? Number.NaN);
+    const work = `event-loop delay p99 at 500 decisions/s, ${our}`;
+    return limitRow({ work, measured: median(delays), most: 20, unit: 'ms' });
+  };
+  return [attached, detached].flatMap((our) => [...memory(our, ''), ...memory(our, ' (cold)'), delay(our)]);
 }
 
 type Compared = {
