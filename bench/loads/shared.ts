@@ -26,8 +26,9 @@ const crowdFigures: readonly Figure[] = [
   failedOpen,
 ];
 
-/** How long the shared answer takes, in tokens and ms between them: longer than the crowd takes to arrive. */
+/** How long the shared answer takes, in tokens and ms between them: longer than the crowd takes to arrive, from cold too. */
 function paceFor(callers: number): { tokens: number; gapMs: number } {
+  if (callers > 1000) return { tokens: 40, gapMs: 200 };
   return callers > 500 ? { tokens: 40, gapMs: 100 } : { tokens: 50, gapMs: 10 };
 }
 
