@@ -6,6 +6,7 @@
 import { Client, errors, Pool, type Dispatcher } from 'undici';
 
 import type { CallRequest, FlightId } from '../coalesce/flight/flight.ts';
+import { keptBytes } from '../coalesce/flight/kept-bytes.ts';
 import type { HeaderList } from '../coalesce/request/head.ts';
 import { callHeaders, closesConnection, isFramed, parseRawHeaders } from './call-headers.ts';
 
@@ -125,9 +126,9 @@ class Call implements Dispatcher.DispatchHandler {
     this.#events.began(this.#flight, { status: String(status), headers });
   }
 
-  /** The bytes may be a view into what was read from the socket: the flight gets a copy of its own. */
+  /** The bytes are a view into what was read from the socket. */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#over) this.#events.grew(this.#flight, Buffer.from(chunk));
+    if (!this.#over) this.#events.grew(this.#flight, keptBytes(chunk));
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
