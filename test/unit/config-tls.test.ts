@@ -76,7 +76,7 @@ describe('tls', () => {
 
   it('wants all three', () => {
     expect(mistakes({ cert: server.cert, key: server.key })).toEqual([
-      expect.stringContaining('tls.client_ca: undefined is not allowed, expected a text that is not empty'),
+      expect.stringContaining('tls.client_ca: missing, expected a text that is not empty'),
     ]);
   });
 

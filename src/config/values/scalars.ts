@@ -94,8 +94,7 @@ export function webUrl(example: string): z.ZodType<string> {
     const isPlain = url !== null && url.username === '' && url.password === '' && url.hash === '';
     if (url !== null && isWeb && isPlain && url.pathname !== '/') return url.href;
     const hasCredentials = typeof value === 'string' && value.includes('@');
-    const wrong = `${hasCredentials ? 'a URL with credentials' : shown(value)} is not allowed`;
-    const said = value === undefined ? 'missing' : wrong;
+    const said = hasCredentials ? 'a URL with credentials is not allowed' : notAllowed(value);
     context.addIssue({ code: 'custom', message: `${said}, expected ${allowed}` });
     return z.NEVER;
   });
@@ -135,6 +134,10 @@ export function confidentialText(allowed: string): z.ZodType<string> {
   return text.meta({ type: 'string', minLength: 1 });
 }
 
+function notAllowed(value: unknown): string {
+  return value === undefined ? 'missing' : `${shown(value)} is not allowed`;
+}
+
 /** A value as a message shows it: short, on one line. */
 export function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
@@ -156,7 +159,7 @@ export function scalar<Value extends string | number | boolean | object>(
   const type = z.unknown().transform((value, context) => {
     const result = read(value);
     if (result !== null) return result;
-    context.addIssue({ code: 'custom', message: `${shown(value)} is not allowed, expected ${allowed}` });
+    context.addIssue({ code: 'custom', message: `${notAllowed(value)}, expected ${allowed}` });
     return z.NEVER;
   });
   return type.meta({ ...schema });
