@@ -52,7 +52,7 @@ describe('prices', () => {
     ['prices: {a: 5}', '1: prices.a: 5 is not a mapping of keys'],
     ['prices: {a: {prompt: -1, completion: 0}}', '1: prices.a.prompt: -1 is not allowed, expected a number from 0'],
     ['prices: {a: {prompt: "1", completion: 0}}', '1: prices.a.prompt: "1" is not allowed'],
-    ['prices: {a: {prompt: 1}}', '1: prices.a.completion: undefined is not allowed'],
+    ['prices: {a: {prompt: 1}}', '1: prices.a.completion: missing'],
     ['prices: {a: {prompt: 1, completion: 1, total: 1}}', '1: prices.a.total: unknown key'],
     ['prices: []', '1: prices: a list is not a mapping of keys'],
   ])('%s is a mistake', (text, expected) => {
