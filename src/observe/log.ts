@@ -8,6 +8,7 @@ import type { DestinationStream, Level, Logger } from 'pino';
 import type { BypassReason, Outcome, ShedReason } from '../coalesce/request/outcomes.ts';
 import type { FlightEnding } from '../coalesce/flight/endings.ts';
 import type { CallerRole } from '../coalesce/flight/flight.ts';
+import { LineBlocks } from './line-blocks.ts';
 
 export interface Listening {
   readonly pid: number;
@@ -285,18 +286,20 @@ function toStdout(): DestinationStream {
   const destination = pino.destination({
     dest: 1,
     sync: false,
-    // Each write is a task of its own for the thread pool: few and large ones.
-    minLength: 32 * 1024,
+    // Blocks are written as they come; without a length sonic-boom's `flush` would not wait for them.
+    minLength: 1,
     maxWrite: 64 * 1024,
     maxLength: 8 * 2 ** 20,
-    periodicFlush: 200,
   });
   // Unheard, a full disk would end the process in the middle of its exchanges; there is nowhere to report it. At the
   // exit of the process sonic-boom's `flushSync` retries such an error for ever.
   destination.on('error', () => {
     destination.flushSync = () => undefined;
   });
-  return destination;
+  return new LineBlocks({
+    write: (block) => destination.write(block),
+    flush: (done) => destination.flush(done),
+  });
 }
 
 function described(error: unknown): { readonly error: string; readonly code: string | null } {
