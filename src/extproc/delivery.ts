@@ -14,7 +14,7 @@ const COMMENT: Uint8Array = Buffer.from(': keep-alive\n\n');
 export function deliver(at: { flight: FlightId }, piece: Exclude<Delivery, { kind: 'nothing' }>): Step {
   const { reply: said, last } = encode(piece);
   const tokens = 'tokens' in piece ? piece.tokens : undefined;
-  const reply = { ...said, ...usageMetadata(tokens ?? null) };
+  const reply = tokens === undefined ? said : { ...said, ...usageMetadata(tokens) };
   return last
     ? { phase: { phase: 'over', ending: 'followed' }, commands: [{ kind: 'reply', reply }, { kind: 'finish' }] }
     : { phase: { phase: 'streaming', flight: at.flight }, commands: [{ kind: 'reply', reply }, { kind: 'pull' }] };
