@@ -72,9 +72,9 @@ export class Publication {
     this.#heartbeat = setInterval(() => this.#beat(), options.leaseMs / 3);
   }
 
-  /** Whether anybody on another instance has read within the last lease, as far as the last write told. */
+  /** Whether anybody on another instance has read within the last lease, as far as the last write told. Nobody reads what is over. */
   get isFollowed(): boolean {
-    return this.#followed;
+    return this.#followed && !this.isOver;
   }
 
   get isOver(): boolean {
