@@ -14,6 +14,7 @@ const names = keyNames(secret, 'test:', 'b'.repeat(64) as Key);
 
 /** What a script answers: whether somebody reads, or that the writer may write no more. */
 const READ = 1;
+const UNREAD = 0;
 const FENCED = -1;
 
 /** A publication on a link that answers as `answer` says, and when it wrote. */
@@ -44,6 +45,33 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
+});
+
+test('from one write to the next it is never longer than a third of a lease, whenever bytes came', async () => {
+  for (let firstMs = 50; firstMs < leaseMs; firstMs += 50) {
+    const { publication, writtenAt } = publishing(async () => UNREAD);
+    const beganAt = performance.now();
+    await vi.advanceTimersByTimeAsync(firstMs);
+    publication.append('head', Buffer.from('{}'));
+    await vi.advanceTimersByTimeAsync(3 * leaseMs);
+    publication.abandon();
+    const gaps = writtenAt.map((at, index) => at - (writtenAt[index - 1] ?? beganAt));
+    expect(gaps.length).toBeGreaterThanOrEqual(9);
+    // A turn of the event loop more.
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(leaseMs / 3 + 1);
+  }
+});
+
+test('a write that takes its time delays the next by no more than that', async () => {
+  const slowMs = 400;
+  const { publication, writtenAt } = publishing(
+    () => new Promise((resolve) => setTimeout(() => resolve(UNREAD), slowMs)),
+  );
+  await vi.advanceTimersByTimeAsync(3 * leaseMs);
+  publication.abandon();
+  const gaps = writtenAt.slice(1).map((at, index) => at - (writtenAt[index] ?? 0));
+  expect(gaps.length).toBeGreaterThanOrEqual(5);
+  for (const gap of gaps) expect(gap).toBeLessThanOrEqual(leaseMs / 3 + slowMs + 1);
 });
 
 test('what is over is not written, and has no readers: not where its lease was lost', async () => {
