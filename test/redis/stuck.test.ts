@@ -72,3 +72,44 @@ test('a command that a Cluster never settles is rejected with its session, and t
   }
   expect(changes).toEqual(['up', `down: Error: no answer within ${stuckMs} ms`, 'up']);
 }, 20_000);
+
+/** A Sentinel that takes `port` for the master's. */
+function sentinelOf(port: number): Promise<RespPeer> {
+  const master = list(bulk('127.0.0.1'), bulk(port));
+  return peer(([name]) => (name === 'SENTINEL' ? master : OK));
+}
+
+/** A server that is a master, and says so where it says anything. */
+function master(saysSo: boolean): Promise<RespPeer> {
+  const role = list(bulk('master'), integer(0), list());
+  return peer(([name]) => {
+    if (name === 'ROLE') return saysSo ? role : null;
+    return name === 'EVALSHA' ? bulk('led') : OK;
+  });
+}
+
+test('a master that does not say that it is one is given up, and the next Sentinel is asked', async () => {
+  const [mute, real] = [await master(false), await master(true)];
+  const sentinels = [await sentinelOf(mute.port), await sentinelOf(real.port)];
+  const { link, changes } = linkTo(
+    `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/mine`,
+  );
+  await until('it is up', () => link.isUp());
+  expect(String(await link.run('decisions', claim, call))).toBe('led');
+  expect(mute.connections()).toBe(0);
+  expect(changes).toEqual(['up']);
+});
+
+test('a master that nobody can tell of is told, and looked for again', async () => {
+  const mute = await master(false);
+  const silent = await peer(([name]) => (name === 'SENTINEL' ? null : OK));
+  const sentinels = [await sentinelOf(mute.port), silent];
+  const { changes } = linkTo(`redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/mine`);
+  await until('it is told', () => changes.length === 2, 15_000);
+  for (const change of changes) {
+    expect(change).toContain('no Sentinel knows a master mine');
+    expect(change).toContain(`no answer to ROLE within ${stuckMs} ms`);
+    expect(change).toContain(`no answer within ${stuckMs} ms`);
+  }
+  await until('nothing is left open of it', () => mute.connections() + silent.connections() <= 4);
+}, 20_000);

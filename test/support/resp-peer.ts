@@ -6,6 +6,8 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 
 export type RespPeer = {
   readonly port: number;
+  /** How many are open. */
+  connections(): number;
   /** Ends its connections and takes no more. */
   end(): Promise<void>;
 };
@@ -26,6 +28,7 @@ export async function startRespPeer(answer: RespAnswer, isDeaf: () => boolean = 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
+    connections: () => sockets.size,
     end: () => end(server, sockets),
   };
 }
