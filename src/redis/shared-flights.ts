@@ -72,6 +72,8 @@ export interface SharedFlightsOptions {
   readonly secret: () => Uint8Array;
   readonly limits: () => { readonly maxReplayBytes: number; readonly maxUpstream: number };
   readonly events: SharedFlightEvents;
+  /** Ms since 1970; the machine's clock unless given. */
+  readonly wallClock?: () => number;
   readonly log: WellnessOptions['log'];
   readonly metrics: WellnessOptions['metrics'] & ClaimsOptions['metrics'] & { readonly countFencedWrite: () => void };
 }
