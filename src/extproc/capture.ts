@@ -1,6 +1,7 @@
 /** The tee: a leader's answer passes on unchanged, message by message, and is told to its flight. */
 
 import type { FlightId } from '../coalesce/flight/flight.ts';
+import { keptBytes } from '../coalesce/flight/kept-bytes.ts';
 import type { ExchangeCommand, ExchangePhase, Step } from './exchange-phase.ts';
 import { answerHeadOf, leaderCacheStatus } from './headers.ts';
 import { codeDetailsOf } from './request-head.ts';
@@ -52,11 +53,10 @@ function leftAlone(flight: FlightId, message: Message<'responseHeaders'>): Step 
   ]);
 }
 
-/** The message's bytes may be a view into what the transport reuses: the flight gets a copy of its own. */
 export function capturedBytes(flight: FlightId, message: Message<'responseBody'>): Step {
   const reply = { kind: 'continueResponseBody' } as const;
   const grew: ExchangeCommand[] = [];
-  if (message.body.length > 0) grew.push({ kind: 'answerGrew', flight, bytes: Buffer.from(message.body) });
+  if (message.body.length > 0) grew.push({ kind: 'answerGrew', flight, bytes: keptBytes(message.body) });
   if (!message.endOfStream)
     return { phase: { phase: 'capturing', flight }, commands: [{ kind: 'reply', reply }, ...grew] };
   return led([...grew, { kind: 'answerEnded', flight, trailers: null }, { kind: 'replyToLast', reply }]);

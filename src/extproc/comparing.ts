@@ -1,5 +1,6 @@
 /** An exchange under shadow whose answer is compared: it passes on unchanged, message by message, and is told to the table. */
 
+import { keptBytes } from '../coalesce/flight/kept-bytes.ts';
 import type { ExchangeCommand, ExchangePhase, Step } from './exchange-phase.ts';
 import { withBody } from './capture.ts';
 import { answerHeadOf } from './headers.ts';
@@ -17,10 +18,9 @@ export function comparedHead(message: Message<'responseHeaders'>): Step {
   return endOfStream ? ended(commands) : { phase: comparing, commands };
 }
 
-/** The message's bytes may be a view into what the transport reuses: the table gets a copy of its own. */
 export function comparedBytes(message: Message<'responseBody'>): Step {
   const commands: ExchangeCommand[] = [{ kind: 'reply', reply: { kind: 'continueResponseBody' } }];
-  if (message.body.length > 0) commands.push({ kind: 'specimenGrew', bytes: Buffer.from(message.body) });
+  if (message.body.length > 0) commands.push({ kind: 'specimenGrew', bytes: keptBytes(message.body) });
   return message.endOfStream ? ended(commands) : { phase: comparing, commands };
 }
 

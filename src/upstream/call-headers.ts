@@ -2,7 +2,7 @@
 
 import type { FlightId } from '../coalesce/flight/flight.ts';
 import { endToEndHeaders } from '../coalesce/flight/replayed-headers.ts';
-import type { HeaderList, RequestHead } from '../coalesce/request/head.ts';
+import { headerValues, type HeaderList, type RequestHead } from '../coalesce/request/head.ts';
 
 /** Marks a call as ours, so that it is not coalesced again where the egress is pointed at the ingress by mistake. */
 const FLIGHT_HEADER = 'x-coalesce-flight';
@@ -32,6 +32,16 @@ function isReplaced(name: string): boolean {
     name === 'content-length' ||
     name.startsWith('x-coalesce')
   );
+}
+
+/** Whether the end of an answer's body can be told from its connection's (RFC 9112, section 6.3). */
+export function isFramed(headers: HeaderList): boolean {
+  return headers.some(([name]) => name === 'content-length' || name === 'transfer-encoding');
+}
+
+/** Whether the answer is the last one on its connection (RFC 9112, section 9.6). */
+export function closesConnection(headers: HeaderList): boolean {
+  return headerValues(headers, 'connection').some((value) => /(?:^|,)\s*close\s*(?:,|$)/i.test(value));
 }
 
 /** undici's raw fields (names and values in turn) as a list. Values keep one unit per byte. */

@@ -6,8 +6,9 @@
 import { Client, errors, Pool, type Dispatcher } from 'undici';
 
 import type { CallRequest, FlightId } from '../coalesce/flight/flight.ts';
+import { keptBytes } from '../coalesce/flight/kept-bytes.ts';
 import type { HeaderList } from '../coalesce/request/head.ts';
-import { callHeaders, parseRawHeaders } from './call-headers.ts';
+import { callHeaders, closesConnection, isFramed, parseRawHeaders } from './call-headers.ts';
 
 /** What an egress call tells. After `ended` or `broke` nothing more comes. */
 export interface CallEvents {
@@ -24,7 +25,10 @@ export interface Egress {
   readonly call: (flight: FlightId, request: CallRequest, trace: HeaderList) => void;
   /** Ends a call without an event; unknown and finished flights are ignored. */
   readonly cancel: (flight: FlightId) => void;
-  /** Reads no more of a call's answer, until `resume`; what is on its way may still come. */
+  /**
+   * Reads no more of a call's answer, until `resume`; what is on its way may still come. All of it comes where the egress closes
+   * the connection behind it (a draining Envoy does).
+   */
   readonly hold: (flight: FlightId) => void;
   readonly resume: (flight: FlightId) => void;
   readonly close: () => Promise<void>;
@@ -67,6 +71,8 @@ class Call implements Dispatcher.DispatchHandler {
   /** The connection of its own that the second try has; null before. */
   #redial: Client | null = null;
   #answered = false;
+  /** undici's parser fails an assertion where a connection that is not kept ends while it is paused: nodejs/undici#5360. */
+  #mayBeHeld = false;
   #over = false;
 
   constructor(
@@ -98,7 +104,7 @@ class Call implements Dispatcher.DispatchHandler {
   }
 
   hold(): void {
-    this.#controller?.pause();
+    if (this.#mayBeHeld) this.#controller?.pause();
   }
 
   resume(): void {
@@ -113,14 +119,16 @@ class Call implements Dispatcher.DispatchHandler {
   /** Interim answers (1xx) come here too; they are not the answer. */
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (this.#over || status < 200) return;
-    this.#answered = true;
     const headers = parseRawHeaders(controller.rawHeaders);
+    if (status !== 204 && status !== 304 && !isFramed(headers)) return this.#refuse(controller);
+    this.#answered = true;
+    this.#mayBeHeld = !closesConnection(headers);
     this.#events.began(this.#flight, { status: String(status), headers });
   }
 
-  /** The bytes may be a view into what was read from the socket: the flight gets a copy of its own. */
+  /** The bytes are a view into what was read from the socket. */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#over) this.#events.grew(this.#flight, Buffer.from(chunk));
+    if (!this.#over) this.#events.grew(this.#flight, keptBytes(chunk));
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
@@ -141,6 +149,13 @@ class Call implements Dispatcher.DispatchHandler {
     }
     this.#redial = new Client(this.#url, connectionOptions);
     this.start(this.#redial);
+  }
+
+  /** An answer that ends with its connection ends in the same way where it is cut: nobody could be told which it was. */
+  #refuse(controller: Dispatcher.DispatchController): void {
+    const error = new Error('the answer has neither content-length nor transfer-encoding, so its end cannot be told');
+    this.#break(error);
+    controller.abort(error);
   }
 
   #break(error: unknown): void {

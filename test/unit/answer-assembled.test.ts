@@ -192,6 +192,17 @@ describe('other answers', () => {
     expect(differenceOf(events('nonsense'), events('other'))).toBe('rest');
   });
 
+  test('a name that is as long as the answer costs no more for all the values below it', () => {
+    const body = { ['n'.repeat(100_000)]: Array.from({ length: 20_000 }, (_, item) => [`${item}`]) };
+    expect(differenceOf(json({ output: body }), json({ output: { ...body } }))).toBeNull();
+  });
+
+  test('members are the same in any order, and a name is not taken for two', () => {
+    expect(differenceOf(json({ a: 1, b: { c: 2 } }), json({ b: { c: 2 }, a: 1 }))).toBeNull();
+    expect(differenceOf(json({ 'a/b': 1 }), json({ a: { b: 1 } }))).toBe('rest');
+    expect(differenceOf(json({ a: [1, 2] }), json({ a: ['1', 2] }))).toBe('rest');
+  });
+
   test('no depth, name or size of a hostile body makes it throw', () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     for (const body of [
@@ -199,6 +210,7 @@ describe('other answers', () => {
       '{"choices":['.repeat(500),
       '{"__proto__":{"text":1}}',
       `{"choices":[{"message":{"content":${deep}}}]}`,
+      '{"\\ud800":1,"choices":[{"message":{"\\udfff":"x"}}]}',
       '',
     ]) {
       for (const contentType of ['application/json', 'text/event-stream']) {

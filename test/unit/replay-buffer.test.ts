@@ -100,6 +100,21 @@ describe('reading', () => {
     expect(joins).toBe(4);
   });
 
+  test('what nobody reads is not joined, unless it is many small chunks', () => {
+    let joins = 0;
+    const counting = (chunks: readonly Uint8Array[]): Uint8Array => {
+      joins += 1;
+      return Buffer.concat(chunks);
+    };
+    const [large, small] = [new ReplayBuffer(counting), new ReplayBuffer(counting)];
+    for (let count = 0; count < 40; count += 1) large.append(Buffer.alloc(4_096, count));
+    expect([joins, large.heldBytes]).toEqual([0, 163_840]);
+    for (let count = 0; count < 400; count += 1) small.append(Buffer.alloc(409, count));
+    expect(joins).toBe(9);
+    expect([large.dropBefore(20_000), joins]).toEqual([16_384, 9]);
+    expect(Buffer.byteLength(readAll(large, { offset: 16_384 }))).toBe(147_456);
+  });
+
   test('empty chunks leave no trace', () => {
     const buffer = bufferOf('', 'one', '');
     expect([buffer.length, readAll(buffer, open(buffer))]).toEqual([3, 'one']);

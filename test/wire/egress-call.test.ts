@@ -4,9 +4,9 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { FlightId } from '../../src/coalesce/flight/flight.ts';
-import { createEgress, type Egress } from '../../src/upstream/call.ts';
+import { type CallEvents, createEgress, type Egress } from '../../src/upstream/call.ts';
 import { sampleHead } from '../support/request-samples.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
@@ -40,12 +40,17 @@ async function serve(
 }
 
 /** Makes one call after the other and says how each ended. */
-async function callInTurn(url: string, count: number): Promise<string[]> {
+async function callInTurn(
+  url: string,
+  count: number,
+  hears: Partial<Pick<CallEvents, 'began' | 'grew'>> = {},
+): Promise<string[]> {
   const endings: string[] = [];
   let next: (ending: string) => void = () => undefined;
   egress = createEgress(url, {
     began: () => undefined,
     grew: () => undefined,
+    ...hears,
     ended: () => next('ended'),
     broke: (_flight, { error }) => next(`broke: ${error.message}`),
   });
@@ -89,4 +94,57 @@ test('an answer that breaks off after its head is not asked for again', async ()
   });
   expect((await callInTurn(url, 2))[1]).toMatch(/^broke/);
   expect(seen).toEqual(['1.1', '1.2']);
+});
+
+describe('an answer that is held up while its connection ends', () => {
+  const held = async (head: string, end: (socket: Socket) => void): Promise<{ endings: string[]; bytes: string }> => {
+    let bytes = '';
+    const url = await serve((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${head}\r\n\r\nhalf`);
+      // Behind what is held, so that the end meets a call that reads no more.
+      setTimeout(() => end(socket), 50);
+    });
+    const endings = await callInTurn(url, 1, {
+      grew: (flight, more) => {
+        bytes += Buffer.from(more).toString();
+        egress.hold(flight);
+        setTimeout(() => egress.resume(flight), 200);
+      },
+    });
+    return { endings, bytes };
+  };
+  const closing = 'connection: close\r\ncontent-length: 8';
+
+  test('is whole, where the egress closes behind its last byte', async () => {
+    expect(await held(closing, (socket) => socket.end('half'))).toEqual({ endings: ['ended'], bytes: 'halfhalf' });
+  });
+
+  test.each([
+    ['closes before it', closing, (socket: Socket) => socket.end()],
+    ['resets before it', closing, (socket: Socket) => socket.resetAndDestroy()],
+    ['resets a kept connection before it', 'content-length: 8', (socket: Socket) => socket.resetAndDestroy()],
+    ['closes a kept connection before it', 'content-length: 8', (socket: Socket) => socket.end()],
+  ])('is broken, where the egress %s', async (_, head, end) => {
+    const { endings } = await held(head, end);
+    expect(endings).toEqual([expect.stringMatching(/^broke/)]);
+  });
+});
+
+test.each([
+  ['ends', (socket: Socket) => socket.end('half an answer')],
+  ['is reset', (socket: Socket) => void socket.write('half an answer', () => socket.resetAndDestroy())],
+])('an answer whose end is its connection’s is nobody’s, though the connection %s', async (_, end) => {
+  const url = await serve((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n');
+    end(socket);
+  });
+  const heard: string[] = [];
+  const endings = await callInTurn(url, 1, { began: () => heard.push('began'), grew: () => heard.push('grew') });
+  expect(endings).toEqual([expect.stringContaining('neither content-length nor transfer-encoding')]);
+  expect(heard).toEqual([]);
+});
+
+test('an answer that has no body needs no frame', async () => {
+  const url = await serve((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'));
+  expect(await callInTurn(url, 1)).toEqual(['ended']);
 });

@@ -42,37 +42,57 @@ const momentary: ReadonlySet<string> = new Set([
 /** Deeper values are not looked into. */
 const depthLimit = 64;
 
+/** What is said at one place, and at those below it. Places are not named by their paths: those can be as long as the answer. */
+interface Place {
+  said: string | null;
+  /** By name; made with the first. */
+  below: Map<string, Place> | null;
+}
+
 /** The same for two answers that say the same. */
 export function everythingSaid(values: readonly unknown[]): string {
-  const said = new Map<string, string>();
-  for (const value of values) walk(value, { path: typeOf(value), name: '', depth: 0 }, said);
-  return JSON.stringify([...said].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const root: Place = { said: null, below: null };
+  // Events of different types say different things under one name.
+  for (const value of values) walk(value, placeBelow(root, typeOf(value)), { name: '', depth: 0 });
+  return JSON.stringify(inOrder(root));
 }
 
-interface Place {
-  readonly path: string;
-  /** Of the nearest member. */
-  readonly name: string;
-  readonly depth: number;
-}
-
-/** Events of different types say different things under one name. */
 function typeOf(value: unknown): string {
   const type = memberOf(value, 'type');
   return typeof type === 'string' ? type : '';
 }
 
-function walk(value: unknown, place: Place, said: Map<string, string>): void {
-  if (typeof value !== 'object' || value === null) return say(value, place, said);
-  if (place.depth === depthLimit) return say('too deep', place, said);
-  for (const [name, member] of Object.entries(value)) {
-    if (momentary.has(name)) continue;
-    const own = Array.isArray(value) ? place.name : name;
-    walk(member, { path: `${place.path}/${encodeURIComponent(name)}`, name: own, depth: place.depth + 1 }, said);
+/** `name` is the nearest member's. */
+function walk(value: unknown, place: Place, { name, depth }: { name: string; depth: number }): void {
+  if (typeof value !== 'object' || value === null || isNumbers(value)) return say(value, place, name);
+  if (depth === depthLimit) return say('too deep', place, name);
+  for (const [key, member] of Object.entries(value)) {
+    if (momentary.has(key)) continue;
+    walk(member, placeBelow(place, key), { name: Array.isArray(value) ? name : key, depth: depth + 1 });
   }
 }
 
-function say(value: unknown, { path, name }: Place, said: Map<string, string>): void {
-  if (typeof value === 'string' && pieces.has(name)) said.set(path, (said.get(path) ?? '') + value);
-  else said.set(path, JSON.stringify(value));
+/** An embedding has thousands: it is said as one. */
+function isNumbers(value: object): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'number');
+}
+
+function placeBelow(place: Place, name: string): Place {
+  place.below ??= new Map<string, Place>();
+  const known = place.below.get(name);
+  if (known !== undefined) return known;
+  const made: Place = { said: null, below: null };
+  place.below.set(name, made);
+  return made;
+}
+
+function say(value: unknown, place: Place, name: string): void {
+  if (typeof value === 'string' && pieces.has(name)) place.said = (place.said ?? '') + value;
+  else place.said = JSON.stringify(value);
+}
+
+/** Whatever order the answer named them in. */
+function inOrder({ said, below }: Place): readonly unknown[] {
+  const places = [...(below ?? [])].sort(([one], [other]) => (one < other ? -1 : 1));
+  return [said, places.map(([name, place]) => [name, inOrder(place)])];
 }

@@ -13,7 +13,7 @@ import type { Policy } from '../request/policy.ts';
 import type { Tenant } from '../request/tenant.ts';
 import type { FlightEnding } from './endings.ts';
 import type { EventCounter } from './event-counter.ts';
-import { APART, type FleetRole } from './fleet-role.ts';
+import type { FleetRole } from './fleet-role.ts';
 import type { Cursor, ReplayBuffer } from './replay-buffer.ts';
 
 declare const flightIdBrand: unique symbol;
@@ -165,30 +165,6 @@ export interface Flight {
   orphanedAt: number | null;
   ending: FlightEnding | null;
 }
-
-/** What of a flight is the same whenever one begins. */
-export const NEW_FLIGHT: Pick<
-  Flight,
-  | 'state'
-  | 'attempts'
-  | 'queuedMs'
-  | 'holdsSlot'
-  | 'holdsFleetSlot'
-  | 'fleet'
-  | 'recordsWhole'
-  | 'orphanedAt'
-  | 'ending'
-> = {
-  state: { phase: 'boarding' },
-  attempts: 0,
-  queuedMs: 0,
-  holdsSlot: false,
-  holdsFleetSlot: false,
-  fleet: APART,
-  recordsWhole: true,
-  orphanedAt: null,
-  ending: null,
-};
 
 /** Callers beyond the first that are aboard now. */
 export function waitersOf(flight: Flight): number {

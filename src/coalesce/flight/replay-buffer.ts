@@ -15,10 +15,15 @@ export type Join = (chunks: readonly Uint8Array[]) => Uint8Array;
 /** The most that one read takes, in bytes. */
 const READ_LIMIT = 16 * 1024;
 
+/** So many chunks of a full piece are joined before anybody reads it: each takes more memory than its bytes. */
+const MANY_CHUNKS = 16;
+
+/** Some chunks in a row, which are one for every reader. */
 interface Part {
   /** Bytes of the answer before it. */
   readonly start: number;
-  readonly bytes: Uint8Array;
+  readonly length: number;
+  bytes: () => Uint8Array;
 }
 
 export class ReplayBuffer {
@@ -29,7 +34,7 @@ export class ReplayBuffer {
   /** In the chunks of the next piece. */
   #looseBytes = 0;
   /** The chunks from `start` up to the end as they were at `length`, joined for who reads them next. */
-  #lastJoined: (Part & { readonly length: number }) | null = null;
+  #lastJoined: { readonly start: number; readonly bytes: Uint8Array; readonly length: number } | null = null;
   #length = 0;
   #held = 0;
 
@@ -60,20 +65,23 @@ export class ReplayBuffer {
 
   #push(bytes: Uint8Array): void {
     if (this.#looseBytes + bytes.length > READ_LIMIT) this.#joinPiece();
-    this.#parts.push({ start: this.#length, bytes });
+    this.#parts.push({ start: this.#length, length: bytes.length, bytes: () => bytes });
     this.#looseBytes += bytes.length;
     this.#length += bytes.length;
     this.#held += bytes.length;
   }
 
-  /** All readers get the same piece; and many small chunks take more memory than their bytes. */
+  /** All readers get the same piece, which is made for the first of them. Often there is none: a leader's own answer is only recorded. */
   #joinPiece(): void {
     const loose = this.#parts.splice(this.#pieceCount);
+    const length = this.#looseBytes;
     this.#looseBytes = 0;
     this.#lastJoined = null;
     const [first] = loose;
     if (first === undefined) return;
-    this.#parts.push({ start: first.start, bytes: this.#join(loose.map(({ bytes }) => bytes)) });
+    const piece = joinedOnce(loose, { length, join: this.#join });
+    if (loose.length >= MANY_CHUNKS) piece.bytes();
+    this.#parts.push(piece);
     this.#pieceCount += 1;
   }
 
@@ -111,7 +119,7 @@ export class ReplayBuffer {
   /** Many readers who wait at the same place are woken by the same bytes. */
   #looseFrom(start: number, index: number): Uint8Array {
     if (this.#lastJoined?.start === start && this.#lastJoined.length === this.#length) return this.#lastJoined.bytes;
-    const bytes = this.#join(this.#parts.slice(index).map((part) => part.bytes));
+    const bytes = this.#join(this.#parts.slice(index).map((part) => part.bytes()));
     this.#lastJoined = { start, bytes, length: this.#length };
     return bytes;
   }
@@ -134,11 +142,11 @@ export class ReplayBuffer {
     const count = this.#indexAt(offset);
     if (count === 0) return 0;
     let freed = 0;
-    for (const { bytes } of this.#parts.splice(0, count)) freed += bytes.length;
+    for (const { length } of this.#parts.splice(0, count)) freed += length;
     const loose = Math.max(0, count - this.#pieceCount);
     this.#pieceCount = Math.max(0, this.#pieceCount - count);
     if (loose > 0) {
-      this.#looseBytes = this.#parts.reduce((sum, { bytes }) => sum + bytes.length, 0);
+      this.#looseBytes = this.#parts.reduce((sum, { length }) => sum + length, 0);
       this.#lastJoined = null;
     }
     this.#held -= freed;
@@ -151,10 +159,25 @@ export class ReplayBuffer {
   }
 }
 
-function endOf({ start, bytes }: Part): number {
-  return start + bytes.length;
+/** The parts as one, joined when it is first asked for and held in their place from then on. */
+function joinedOnce(parts: readonly Part[], { length, join }: { length: number; join: Join }): Part {
+  const piece: Part = {
+    start: parts[0]?.start ?? 0,
+    length,
+    bytes: () => {
+      const joined = join(parts.map(({ bytes }) => bytes()));
+      piece.bytes = () => joined;
+      return joined;
+    },
+  };
+  return piece;
 }
 
-function from(offset: number, { start, bytes }: Part): Uint8Array {
-  return offset === start ? bytes : bytes.subarray(offset - start);
+function endOf({ start, length }: Part): number {
+  return start + length;
+}
+
+function from(offset: number, part: Part): Uint8Array {
+  const bytes = part.bytes();
+  return offset === part.start ? bytes : bytes.subarray(offset - part.start);
 }

@@ -3,9 +3,9 @@
  * then does is in `launching.ts` and `answering.ts`.
  */
 
+import { APART } from '../flight/fleet-role.ts';
 import {
   lateJoinOf,
-  NEW_FLIGHT,
   waitersOf,
   type Caller,
   type CallerRole,
@@ -152,7 +152,6 @@ function shed(board: Board, errorShape: ErrorShape, now: number): Decision {
 
 function newFlight(board: Board, arrival: Arrival, now: number): Flight {
   return {
-    ...NEW_FLIGHT,
     id: board.names.flight(),
     key: arrival.key,
     tenant: arrival.tenant,
@@ -164,9 +163,18 @@ function newFlight(board: Board, arrival: Arrival, now: number): Flight {
     begunAt: now,
     rawDigest: arrival.rawDigest,
     request: board.leg === 'detached' ? arrival.request : null,
+    state: { phase: 'boarding' },
     callers: new Set(),
     followers: 0,
     promotions: 0,
+    attempts: 0,
+    queuedMs: 0,
+    holdsSlot: false,
+    holdsFleetSlot: false,
+    fleet: APART,
+    recordsWhole: true,
+    orphanedAt: null,
+    ending: null,
   };
 }
 

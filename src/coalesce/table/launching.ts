@@ -4,14 +4,8 @@
  */
 
 import type { FlightEnding } from '../flight/endings.ts';
-import {
-  NEW_FLIGHT,
-  waitingCallers,
-  type Caller,
-  type CallRequest,
-  type ExchangeId,
-  type Flight,
-} from '../flight/flight.ts';
+import { waitingCallers, type Caller, type CallRequest, type ExchangeId, type Flight } from '../flight/flight.ts';
+import { APART } from '../flight/fleet-role.ts';
 import { conclude, giveSlotBack, publish, removeCaller, settle, type Board } from './board.ts';
 import { nextCallDeadline } from './call-deadlines.ts';
 import { askForSlot, claim, needsFleetSlot } from './fleet/claiming.ts';
@@ -168,12 +162,20 @@ type Succession = { readonly heirs: readonly Caller[]; readonly request: CallReq
 function beginSuccessor(board: Board, flight: Flight, options: Succession): Flight {
   const successor: Flight = {
     ...flight,
-    ...NEW_FLIGHT,
     request: options.request,
     id: board.names.flight(),
     begunAt: options.now,
+    state: { phase: 'boarding' },
     callers: new Set(options.heirs),
     followers: options.heirs.length - 1,
+    attempts: 0,
+    queuedMs: 0,
+    holdsSlot: false,
+    holdsFleetSlot: false,
+    fleet: APART,
+    recordsWhole: true,
+    orphanedAt: null,
+    ending: null,
   };
   for (const heir of options.heirs) {
     heir.flight = successor;
