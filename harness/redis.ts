@@ -35,7 +35,7 @@ export type RedisCluster = {
 const candidates = [process.env['REDIS_SERVER_BIN'], '/usr/bin/redis-server', '/usr/local/bin/redis-server'];
 
 /** A Sentinel that alone decides on the failover of this master, which it calls `mine`. */
-export async function startSentinel(master: RedisServer): Promise<RedisServer> {
+export async function startSentinel(master: { readonly port: number }): Promise<RedisServer> {
   return serve(async (port, folder) => {
     const file = join(folder, 'sentinel.conf');
     const watch = [

@@ -41,6 +41,7 @@ const CLOSE_MS = 1_000;
 class FleetTable implements SharedFlights {
   readonly #options: SharedFlightsOptions;
   readonly #link: Link;
+  readonly #wallClock: () => number;
   readonly #wellness: Wellness;
   readonly #claims: Claims;
   readonly #slots: FleetSlots;
@@ -51,7 +52,8 @@ class FleetTable implements SharedFlights {
 
   constructor(options: SharedFlightsOptions) {
     this.#options = options;
-    const { redis, log, metrics } = options;
+    const { redis, log, metrics, wallClock = Date.now } = options;
+    this.#wallClock = wallClock;
     const { url, leaseMs, budgetMs, prefix } = redis;
     this.#wellness = new Wellness({ prefix, budgetMs, log, metrics });
     this.#link = openLink({
@@ -82,7 +84,7 @@ class FleetTable implements SharedFlights {
   publishHead = (flight: FlightId, head: SharedHead, { closesAfterMs }: { readonly closesAfterMs: number }): void => {
     const place = this.#places.get(flight);
     if (place?.phase !== 'leading') return;
-    place.publication.append('head', writeHead(head));
+    place.publication.append('head', writeHead({ head, joinableUntil: this.#wallClock() + closesAfterMs }));
     place.closing ??= setTimeout(() => place.publication.closeJoining(), closesAfterMs);
     if (head.endOfStream) this.publishEnd(flight, null);
   };
@@ -205,7 +207,7 @@ class FleetTable implements SharedFlights {
   #follow(flight: FlightId, { names, token, seal }: { names: KeyNames; token: string; seal: Seal }): Reader {
     const { events, redis } = this.#options;
     return new Reader({
-      ...{ link: this.#link, names, token, seal, leaseMs: redis.leaseMs },
+      ...{ link: this.#link, names, token, seal, leaseMs: redis.leaseMs, joinedAt: this.#wallClock() },
       began: (head) => {
         if (head.endOfStream) this.#places.delete(flight);
         events.began(flight, head);

@@ -49,7 +49,7 @@ const LONGEST_RETRY_MS = 400;
 export class Publication {
   readonly #options: PublicationOptions;
   readonly #window: StreamWindow;
-  readonly #heartbeat: NodeJS.Timeout;
+  #heartbeat: NodeJS.Timeout | undefined;
   #state: State = { phase: 'idle' };
   #pending: Entry[] = [];
   #pendingBytes = 0;
@@ -69,12 +69,12 @@ export class Publication {
       this.#tellOver = resolve;
     });
     this.#window = new StreamWindow(options.maxStreamBytes);
-    this.#heartbeat = setInterval(() => this.#beat(), options.leaseMs / 3);
+    this.#beatLater();
   }
 
-  /** Whether anybody on another instance has read within the last lease, as far as the last write told. */
+  /** Whether anybody on another instance has read within the last lease, as far as the last write told. Nobody reads what is over. */
   get isFollowed(): boolean {
-    return this.#followed;
+    return this.#followed && !this.isOver;
   }
 
   get isOver(): boolean {
@@ -138,9 +138,15 @@ export class Publication {
     });
   }
 
+  /** A third of a lease after the last write, so that from write to write it is never longer than that and a write's own time. */
+  #beatLater(): void {
+    clearTimeout(this.#heartbeat);
+    this.#heartbeat = setTimeout(() => this.#beat(), this.#options.leaseMs / 3);
+  }
+
+  /** What is on its way already says that this instance lives. */
   #beat(): void {
-    if (this.#state.phase !== 'idle' || performance.now() - this.#writtenAt < this.#options.leaseMs / 4) return;
-    this.#push({ kind: 'alive', content: new Uint8Array(0) });
+    if (this.#state.phase === 'idle') this.#push({ kind: 'alive', content: new Uint8Array(0) });
   }
 
   #takeBatch(): Batch {
@@ -204,6 +210,7 @@ export class Publication {
     this.#options.unwritten.remove(batch.bytes);
     this.#followed = reply === 1;
     this.#state = { phase: 'idle' };
+    this.#beatLater();
     if (this.#pending.length > 0) this.#schedule();
   }
 
@@ -224,7 +231,7 @@ export class Publication {
   }
 
   #finish(): void {
-    clearInterval(this.#heartbeat);
+    clearTimeout(this.#heartbeat);
     if (this.#state.phase === 'writing') this.#options.unwritten.remove(this.#state.batch.bytes);
     this.#dropPending();
     this.#closed = true;

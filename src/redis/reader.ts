@@ -7,7 +7,7 @@
 import type { Link } from './link/link.ts';
 import { attend } from './link/scripts.ts';
 import { streamTtlMs } from './publication.ts';
-import { readEnd, readHead, type SharedHead } from './stream/contents.ts';
+import { readEnd, readHead, type DatedHead, type SharedHead } from './stream/contents.ts';
 import type { KeyNames } from './stream/names.ts';
 import type { Opened, Seal } from './stream/seal.ts';
 import type { HeaderList } from '../coalesce/request/head.ts';
@@ -26,6 +26,8 @@ export interface ReaderOptions {
   readonly token: string;
   readonly seal: Seal;
   readonly leaseMs: number;
+  /** When it began to follow, in ms since 1970 by this machine's clock. */
+  readonly joinedAt: number;
   readonly began: (head: SharedHead) => void;
   readonly grew: (bytes: Uint8Array) => void;
   readonly ended: (trailers: HeaderList | null) => void;
@@ -37,6 +39,9 @@ type State =
   /** No more is wanted for now. */
   | { readonly phase: 'held' }
   | { readonly phase: 'over' };
+
+/** By how much the clocks of two machines may differ; by more, and they may stop sharing. */
+const CLOCK_SKEW_MS = 60_000;
 
 /** At most 64 KiB each. */
 const ENTRIES_AT_ONCE = 8;
@@ -136,14 +141,25 @@ export class Reader {
     }
   }
 
-  #takeHead(head: SharedHead | null): void {
-    if (head === null || this.#answered || this.#head !== null) return this.#lose('unreadable');
+  #takeHead(dated: DatedHead | null): void {
+    if (dated === null || this.#isStale(dated) || this.#answered || this.#head !== null)
+      return this.#lose('unreadable');
+    const { head } = dated;
     if (head.endOfStream) {
       this.#head = head;
       return;
     }
     this.#answered = true;
     this.#options.began(head);
+  }
+
+  /**
+   * A whole answer of the past, written to Redis once more: nobody could begin to follow it that late. A leader that has stopped
+   * keeps its place for a lease more.
+   */
+  #isStale({ joinableUntil }: DatedHead): boolean {
+    const { joinedAt, leaseMs } = this.#options;
+    return joinedAt > joinableUntil + leaseMs + CLOCK_SKEW_MS;
   }
 
   #takeEnd(content: Buffer): void {

@@ -54,7 +54,8 @@ export interface SharedFlights {
   readonly resume: (flight: FlightId) => void;
   /**
    * Whether callers of other instances read what this flight publishes, as of its last write; at the latest a third of a
-   * lease ago, and for a lease after they have gone. A flight without callers here may still have them there.
+   * lease ago, and for a lease after they have gone. A flight without callers here may still have them there. Nobody reads
+   * what is published no more: its end was written, its lease or Redis was lost.
    */
   readonly isFollowed: (flight: FlightId) => boolean;
   /** Answered with slotGranted when the fleet has a free slot, or when Redis does not serve. */
@@ -71,6 +72,8 @@ export interface SharedFlightsOptions {
   readonly secret: () => Uint8Array;
   readonly limits: () => { readonly maxReplayBytes: number; readonly maxUpstream: number };
   readonly events: SharedFlightEvents;
+  /** Ms since 1970; the machine's clock unless given. */
+  readonly wallClock?: () => number;
   readonly log: WellnessOptions['log'];
   readonly metrics: WellnessOptions['metrics'] & ClaimsOptions['metrics'] & { readonly countFencedWrite: () => void };
 }

@@ -83,7 +83,7 @@ export class Wellness {
   #try(link: Link): void {
     if (this.isWell || !link.isUp()) return;
     const token = randomBytes(16).toString('hex');
-    const base = `${this.#options.prefix}v1:{${token}}`;
+    const base = `${this.#options.prefix}trial:{${token}}`;
     const keys = [`${base}:lease`, `${base}:w:${token}`] as const;
     const startedAt = performance.now();
     link

@@ -115,6 +115,29 @@ withRedis('a Redis', () => {
     }
   }, 60_000);
 
+  test('is found through any Sentinel that knows it, though the first takes another for the master', async () => {
+    const ends: (() => Promise<void>)[] = [];
+    const kept = <Ends extends { end(): Promise<void> }>(started: Ends): Ends => {
+      ends.unshift(() => started.end());
+      return started;
+    };
+    try {
+      const master = kept(await startRedis());
+      const replica = kept(await startRedis('--replicaof', '127.0.0.1', String(master.port)));
+      const gone = { port: await freePort() };
+      const sentinels = [];
+      for (const watched of [gone, replica, master]) sentinels.push(kept(await startSentinel(watched)));
+      const url = `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/mine`;
+      const pair = [await startInstance(url), await startInstance(url)] as const;
+      ends.unshift(...pair.map((instance) => () => instance.close()));
+      await shares(...pair);
+      // What the first attempts came to is no loss of the connection that was found.
+      expect(pair.map(({ log }) => log)).toEqual([['up'], ['up']]);
+    } finally {
+      for (const end of ends) await end();
+    }
+  }, 30_000);
+
   test('over TLS has to prove who it is', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'envoy-coalescer-tls-'));
     const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
@@ -148,7 +171,7 @@ withRedis('a Redis', () => {
 function claimOnce(url: string): string {
   const built = (file: string): string => JSON.stringify(join(repositoryRoot, 'dist', file));
   return `
-    import { connectSharedFlights } from ${built('redis/shared-flights.js')};
+    import { connectSharedFlights } from ${built('redis/fleet-table.js')};
     import { parseRedisUrl } from ${built('config/fleet/redis-url.js')};
     const redis = { url: parseRedisUrl('${url}'), prefix: 'test:', leaseMs: 1000, budgetMs: 500, encrypt: true };
     const ignore = () => undefined;

@@ -13,9 +13,11 @@ type Scene = {
   readonly stream: string;
 };
 
+const leaseMs = 30_000;
+
 /** A follower that has the first piece and does not look, while the test does what it does. */
 async function begun(fleet: Fleet, options: InstanceOptions = {}): Promise<Scene> {
-  const [leader, follower] = await fleet.pair({ leaseMs: 30_000, ...options });
+  const [leader, follower] = await fleet.pair({ leaseMs, ...options });
   const [led, flight, key] = [aFlight(), aFlight(), aKey()];
   const before = new Set(await namesIn(fleet.site, ':s:'));
   expect(await leader.claims(led, key)).toBe('led');
@@ -122,6 +124,48 @@ onEachRedis('a follower', (fleet) => {
     expect(await follower.claims(flight, key)).toBe('alone');
   });
 
+  test.each([
+    { joins: 'a minute after nobody could join', aheadMs: 60_000 + leaseMs + 60_000 + 1_000, told: 'lost' },
+    { joins: 'while it might still have joined it', aheadMs: 60_000, told: 'ended' },
+  ])('that claims $joins gets of a whole answer, written to Redis again: $told', async ({ aheadMs, told }) => {
+    const leader = await fleet.add({ leaseMs });
+    const [led, flight, key] = [aFlight(), aFlight(), aKey()];
+    const before = new Set(await namesIn(fleet.site, ''));
+    expect(await leader.claims(led, key)).toBe('led');
+    leader.publishHead(led, head, closesLate);
+    leader.publishBytes(led, Buffer.from('answer of the past'));
+    leader.publishEnd(led, null);
+    await until('it is over', async () => (await namesOf(before)).every((name) => name.includes(':s:')));
+    const [stream = ''] = await namesOf(before);
+    const [base = '', token = ''] = stream.split(':s:');
+    const entries = (await fleet.site.command('XRANGE', stream, '-', '+')) as [[Buffer, [Buffer, Buffer]]];
+    await fleet.site.command('DEL', stream);
+    for (const [id, [field, payload]] of entries) await fleet.site.command('XADD', stream, id, field, payload);
+    await fleet.site.command('SET', `${base}:lease`, token);
+    const follower = await fleet.add({ leaseMs, clockAheadMs: aheadMs });
+    expect(await follower.claims(flight, key)).toBe('followed');
+    const { loss } = await follower.hears(flight, told);
+    expect(follower.text(flight)).toBe(told === 'ended' ? 'answer of the past' : '');
+    if (told === 'lost') expect(loss).toEqual({ answered: false, why: 'unreadable' });
+    // What is not trusted is not followed again.
+    if (told === 'lost') expect(await follower.claims(flight, key)).toBe('alone');
+  });
+
+  test.each([-50_000, 50_000])(
+    'whose clock is %i ms ahead joins an answer as late as any other',
+    async (clockAheadMs) => {
+      const [leader, follower] = [await fleet.add(), await fleet.add({ clockAheadMs })];
+      const [led, flight, key] = [aFlight(), aFlight(), aKey()];
+      expect(await leader.claims(led, key)).toBe('led');
+      leader.publishHead(led, head, { closesAfterMs: 5_000 });
+      leader.publishBytes(led, Buffer.from('whole'));
+      expect(await follower.claims(flight, key)).toBe('followed');
+      leader.publishEnd(led, null);
+      await follower.hears(flight, 'ended');
+      expect(follower.text(flight)).toBe('whole');
+    },
+  );
+
   test('leaves nothing readable in Redis: no key, no text, no header', async () => {
     const scene = await begun(fleet);
     await write(fleet, scene, 'a text that nobody may read');
@@ -132,6 +176,10 @@ onEachRedis('a follower', (fleet) => {
     expect(content).not.toContain('event-stream');
     expect(content).not.toContain('first.');
   });
+
+  async function namesOf(before: ReadonlySet<string>): Promise<string[]> {
+    return (await namesIn(fleet.site, '')).filter((name) => !before.has(name) && !name.includes('trial'));
+  }
 
   /** From one stream to another, byte for byte. */
   async function copyEntry(from: string, id: number, to: string, as: number): Promise<void> {

@@ -48,6 +48,8 @@ export type InstanceOptions = Partial<Omit<RedisConfig, 'url'>> & {
   readonly secret?: Buffer;
   readonly maxReplayBytes?: number;
   readonly maxUpstream?: number;
+  /** By how much its clock is ahead. */
+  readonly clockAheadMs?: number;
 };
 
 let flights = 0;
@@ -104,6 +106,7 @@ export function beginInstance(url: string, options: InstanceOptions = {}): Insta
     redis: configOf(url, options),
     secret: () => options.secret ?? secret,
     limits: () => ({ maxReplayBytes: options.maxReplayBytes ?? 8 * 2 ** 20, maxUpstream: options.maxUpstream ?? 0 }),
+    wallClock: () => Date.now() + (options.clockAheadMs ?? 0),
     log: { redisDown: (cause) => log.push(`down: ${String(cause)}`), redisUp: () => log.push('up') },
     metrics: {
       setRedisUp: (up) => {

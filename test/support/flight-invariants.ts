@@ -74,7 +74,8 @@ function checkPhase(world: FlightWorld, flight: Flight): void {
     case 'claiming':
       return judge.demand('one ending', callers.size > 0 && !isDue, 'asks for somebody', id);
     case 'following':
-      return judge.demand('one ending', callers.size > 0 && isDue, 'follows for somebody, not for ever', id);
+      // Who waits is due himself.
+      return judge.demand('one ending', callers.size > 0 && !isDue, 'follows for somebody', id);
     case 'queued':
     case 'admitting':
       return judge.demand('one ending', callers.size > 0 && isDue, 'queues for somebody and not for ever', id);

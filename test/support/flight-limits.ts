@@ -2,6 +2,7 @@
 
 import { waitersOf, type Flight } from '../../src/coalesce/flight/flight.ts';
 import { generationsOf } from '../../src/coalesce/table/board.ts';
+import { LEADER_GRACE_MS } from '../../src/coalesce/table/call-deadlines.ts';
 import type { FlightWorld } from './flight-world.ts';
 
 /** The largest chunk that the upstream of a schedule sends. */
@@ -89,15 +90,18 @@ export function checkWaits({ judge, deck, limits, policy }: FlightWorld): void {
   const { firstByteMs, idleMs, totalMs, waitMs } = policy.deadlines;
   const within = (since: number, limitMs: number, what: string): void =>
     judge.demand('limits', now < since + limitMs, what);
-  for (const { state, callers, orphanedAt } of deck.books.flights.values()) {
+  for (const { state, callers, orphanedAt, fleet } of deck.books.flights.values()) {
     if (state.phase === 'queued' || state.phase === 'admitting')
       within(state.since, limits.admission.maxWaitMs, 'max_wait holds');
-    if ('startedAt' in state) within(state.startedAt, totalMs, 'deadlines.total holds');
-    if (state.phase === 'calling' || state.phase === 'backingOff' || state.phase === 'following')
+    const isOwn = fleet.role !== 'follows';
+    if ('startedAt' in state && isOwn) within(state.startedAt, totalMs, 'deadlines.total holds');
+    if (state.phase === 'calling' || state.phase === 'backingOff')
       within(state.startedAt, firstByteMs, 'deadlines.first_byte holds');
     // The silence of a call that is held up for its readers is not its own.
-    if (state.phase === 'answering' && !state.answer.heldUp)
+    if (state.phase === 'answering' && isOwn && !state.answer.heldUp)
       within(state.answer.lastByteAt, idleMs, 'deadlines.idle holds');
+    if (state.phase === 'answering' && !isOwn)
+      within(state.answer.firstByteAt, totalMs + LEADER_GRACE_MS, 'nobody follows for ever');
     if (orphanedAt !== null && 'startedAt' in state) within(orphanedAt, limits.orphanGraceMs, 'orphan_grace holds');
     for (const caller of callers) {
       if (caller.state.phase !== 'streaming') within(caller.arrivedAt, waitMs, 'deadlines.wait holds');

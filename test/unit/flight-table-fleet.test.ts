@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { Leg } from '../../src/coalesce/flight/flight.ts';
 import type { TableLimits } from '../../src/coalesce/table/board.ts';
+import { LEADER_GRACE_MS } from '../../src/coalesce/table/call-deadlines.ts';
 import { FlightDeck, keyNamed, nothingHeld, tableLimits } from '../support/flight-deck.ts';
 import { samplePolicy } from '../support/request-samples.ts';
 
@@ -231,12 +232,53 @@ describe.for(legs)('%s: the leader of another instance is lost', (leg) => {
     expect(deck.endings()).toEqual(['cut']);
   });
 
-  test('one that is silent for too long is given up as a call would be', () => {
+  test('while it says nothing it may queue, call and be promoted: who waits for it is bounded by deadlines.wait alone', () => {
     const { deck, caller } = claiming(leg);
+    const { firstByteMs, totalMs, waitMs } = samplePolicy().deadlines;
+    const policy = samplePolicy({ deadlines: { ...samplePolicy().deadlines, waitMs: 2 * totalMs } });
+    const patient = deck.board({ policy, key: keyNamed('patient') });
+    for (const { flight } of [caller, patient]) deck.hear(flight, { kind: 'followed' });
+    deck.commands();
+    deck.pass(firstByteMs);
+    expect(deck.commands()).toEqual([]);
+    deck.pass(waitMs - firstByteMs);
+    const released = { kind: 'release', exchange: caller.exchange, reason: 'limit' };
+    expect(deck.commands()).toEqual([released, { kind: 'leave', flight: caller.flight }]);
+    deck.pass(totalMs - waitMs);
+    deck.began(patient.flight);
+    deck.grew(patient.flight, 'late');
+    deck.ended(patient.flight);
+    expect(deck.drink(patient.exchange)).toEqual({ text: 'late', ended: true });
+    expect(deck.endings()).toEqual(['abandoned', 'landed']);
+  });
+
+  test('a silence in mid-stream is its leader’s to judge', () => {
+    const { deck, caller } = claiming(leg);
+    const { idleMs } = samplePolicy().deadlines;
     deck.hear(caller.flight, { kind: 'followed' });
-    deck.pass(samplePolicy().deadlines.firstByteMs);
-    expect(deck.endings()).toEqual(['first_byte_timeout']);
-    expect(kinds(deck)).toEqual(['leave', leg === 'attached' ? 'release' : 'refuse']);
+    deck.began(caller.flight);
+    deck.pass(2 * idleMs);
+    deck.ended(caller.flight);
+    expect(deck.endings()).toEqual(['landed']);
+  });
+
+  test('an answer that never ends cuts those who have bytes, once its leader would have ended it for certain', () => {
+    const { deck, caller } = claiming(leg);
+    const { firstByteMs, totalMs } = samplePolicy().deadlines;
+    deck.hear(caller.flight, { kind: 'followed' });
+    deck.pass(firstByteMs);
+    deck.began(caller.flight);
+    deck.pull(caller.exchange);
+    deck.commands();
+    for (let silentMs = 0; silentMs < totalMs; silentMs += totalMs / 10) {
+      deck.grew(caller.flight, 'more');
+      deck.pass(totalMs / 10);
+    }
+    expect(deck.commands().filter(({ kind }) => kind !== 'wake' && kind !== 'holdReading')).toEqual([]);
+    deck.pass(LEADER_GRACE_MS);
+    const cut = { kind: 'cut', exchange: caller.exchange, ending: 'total_timeout' };
+    expect(deck.commands()).toEqual([cut, { kind: 'leave', flight: caller.flight }]);
+    expect(deck.table.totals).toEqual(nothingHeld);
   });
 });
 

@@ -36,3 +36,17 @@ test('a bug at a deadline ends its flight as invariant, lets its callers go and 
   expect(deck.endings()).toEqual(['landed']);
   expect(deck.table.totals).toEqual(nothingHeld);
 });
+
+test('a bug in ending a flight that leads the fleet does not keep its lead', () => {
+  const bug = new Error('a bug');
+  const deck = new FlightDeck('detached', {}, true);
+  const { flight } = deck.board();
+  deck.hear(flight, { kind: 'led' });
+  deck.commands();
+  deck.books.deadlines.set = () => undefined;
+  deck.books.admission.giveBack = () => {
+    throw bug;
+  };
+  deck.pass(samplePolicy().deadlines.firstByteMs);
+  expect(deck.commands()).toContainEqual({ kind: 'leave', flight });
+});

@@ -24,7 +24,7 @@ test('processors with the same key and secret use the same names, in one slot of
   const names = keyNames(secret, 'p:', keyOf({}));
   expect(keyNames(Buffer.from(secret), 'p:', keyOf({}))).toMatchObject({ name: names.name, pointer: names.pointer });
   const all = [names.pointer, ...Object.values(names.flight(token))];
-  for (const name of all) expect(/^p:v1:\{([0-9a-f]{64})\}:/.exec(name)?.[1]).toBe(names.name);
+  for (const name of all) expect(/^p:v2:\{([0-9a-f]{64})\}:/.exec(name)?.[1]).toBe(names.name);
   expect(new Set(all).size).toBe(5);
 });
 

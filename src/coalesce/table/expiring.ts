@@ -8,7 +8,7 @@ import { breakOff, letGo, releaseCaller, stopCall } from './giving-up.ts';
 import { keepAlive } from './keeping-alive.ts';
 import { callAgain } from './launching.ts';
 import { isReadElsewhere } from './fleet/claiming.ts';
-import { nextCallDeadline, orphanedUntil } from './call-deadlines.ts';
+import { followedUntil, nextCallDeadline, orphanedUntil } from './call-deadlines.ts';
 
 const LOOK_AGAIN_MS = 1_000;
 
@@ -40,6 +40,8 @@ function endBroken(board: Board, flight: Flight, now: number): void {
     board.effects.push({ kind: 'invariantBroken', error });
     board.flights.delete(flight.id);
   }
+  // Else the lease of what it leads could be kept for ever, and others would wait for it.
+  if (board.sharesFlights) board.effects.push({ kind: 'leave', flight: flight.id });
 }
 
 /** An unused ticket counts as a caller that left; one that waits too long goes upstream by itself. */
@@ -59,13 +61,13 @@ function expireFlight(board: Board, flight: Flight, now: number): void {
       letGo(board, flight, now);
       return;
     case 'calling':
-    case 'following':
     case 'backingOff':
     case 'answering':
       expireCall(board, flight, now);
       return;
     case 'boarding':
     case 'claiming':
+    case 'following':
     case 'landed':
     case 'refusing':
     case 'ended':
@@ -112,6 +114,7 @@ function callEnding(
 ): 'abandoned' | 'backed_off' | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout' {
   const { state, policy } = flight;
   if (now >= orphanedUntil(board, flight)) return 'abandoned';
+  if (now >= followedUntil(flight)) return 'total_timeout';
   if (state.phase === 'backingOff' && now < state.startedAt + policy.deadlines.firstByteMs) return 'backed_off';
   if ('startedAt' in state && now >= state.startedAt + policy.deadlines.totalMs) return 'total_timeout';
   return state.phase === 'answering' ? 'idle_timeout' : 'first_byte_timeout';

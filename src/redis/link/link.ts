@@ -4,6 +4,7 @@
  */
 
 import type { RedisUrl } from '../../config/fleet/redis-url.ts';
+import { Awaited } from './awaited.ts';
 import type { Script } from './scripts.ts';
 import { openSession, type Lane, type Session } from './session.ts';
 
@@ -41,7 +42,7 @@ export interface LinkOptions {
 
 type State =
   | { readonly phase: 'opening' }
-  | { readonly phase: 'up'; readonly session: Session; readonly since: number }
+  | { readonly phase: 'up'; readonly session: Session; readonly awaited: Awaited; readonly since: number }
   | { readonly phase: 'waiting'; readonly timer: NodeJS.Timeout }
   | { readonly phase: 'closed' };
 
@@ -56,8 +57,6 @@ export function openLink(options: LinkOptions): Link {
 class StandingLink implements Link {
   readonly #options: LinkOptions;
   readonly #channels = new Map<string, Channel>();
-  /** When the commands were sent that have no answer yet, oldest first. */
-  readonly #outstanding = new Set<{ readonly sentAt: number }>();
   readonly #watch: NodeJS.Timeout;
   #state: State = { phase: 'opening' };
   #failures = 0;
@@ -113,18 +112,15 @@ class StandingLink implements Link {
     this.#state = { phase: 'closed' };
     clearInterval(this.#watch);
     if (state.phase === 'waiting') clearTimeout(state.timer);
-    if (state.phase === 'up') state.session.destroy();
+    if (state.phase !== 'up') return;
+    state.session.destroy();
+    state.awaited.lose(new Error('closed'));
   };
 
   async #send(lane: Lane, key: string, command: readonly (string | Buffer)[]): Promise<unknown> {
     if (this.#state.phase !== 'up') throw new Error('not connected');
-    const mark = { sentAt: performance.now() };
-    this.#outstanding.add(mark);
-    try {
-      return await this.#state.session.send(lane, key, command);
-    } finally {
-      this.#outstanding.delete(mark);
-    }
+    const { session, awaited } = this.#state;
+    return awaited.of(session.send(lane, key, command));
   }
 
   #open(): void {
@@ -153,7 +149,7 @@ class StandingLink implements Link {
       session.destroy();
       return;
     }
-    this.#state = { phase: 'up', session, since: performance.now() };
+    this.#state = { phase: 'up', session, awaited: new Awaited(), since: performance.now() };
     for (const [channel, { wake }] of this.#channels) {
       session.subscribe(channel, wake).then(wake, (error: unknown) => this.#lose(session, error));
     }
@@ -162,9 +158,11 @@ class StandingLink implements Link {
 
   #lose(session: Session, cause: unknown): void {
     if (this.#state.phase !== 'up' || this.#state.session !== session) return;
+    const { awaited, since } = this.#state;
     // A server that takes connections and then refuses everything is not asked in a tight loop.
-    if (performance.now() - this.#state.since > LONGEST_RETRY_MS) this.#failures = 0;
+    if (performance.now() - since > LONGEST_RETRY_MS) this.#failures = 0;
     this.#retry(session, cause);
+    awaited.lose(cause);
   }
 
   #retry(session: Session | null, cause: unknown): void {
@@ -178,8 +176,9 @@ class StandingLink implements Link {
   }
 
   #giveUpStuck(): void {
-    const [oldest] = this.#outstanding;
-    if (oldest === undefined || performance.now() - oldest.sentAt < this.#options.stuckMs) return;
+    if (this.#state.phase !== 'up') return;
+    const { oldestAt } = this.#state.awaited;
+    if (oldestAt === null || performance.now() - oldestAt < this.#options.stuckMs) return;
     this.renew(new Error(`no answer within ${this.#options.stuckMs} ms`));
   }
 }

@@ -50,27 +50,29 @@ export function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
-interface Clients {
-  readonly opened: Promise<unknown>;
-  readonly session: Session;
+interface Opening<Opened> {
+  readonly opened: Promise<Opened>;
+  /** Closes what is open of it. */
+  readonly destroy: () => void;
 }
 
-async function settled({ opened, session }: Clients, connectMs: number): Promise<Session> {
+/** Within the time; else rejects, as where it goes wrong, with nothing left open. */
+async function inTime<Opened>({ opened, destroy }: Opening<Opened>, ms: number, missing: string): Promise<Opened> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`not connected within ${connectMs} ms`)), connectMs);
+    timer = setTimeout(() => reject(new Error(`${missing} within ${ms} ms`)), ms);
   });
   try {
-    await Promise.race([opened, late]);
-    return session;
+    return await Promise.race([opened, late]);
   } catch (error) {
-    session.destroy();
+    destroy();
     throw error;
   } finally {
     clearTimeout(timer);
   }
 }
 
+type SentinelUrl = RedisUrl & { kind: 'sentinel' };
 type ServerOptions = NonNullable<Parameters<typeof createClient>[0]>;
 
 function serverOptions(url: RedisUrl, connectMs: number): ServerOptions {
@@ -102,7 +104,8 @@ function openServer(server: Endpoint, options: SessionOptions): Promise<Session>
     unsubscribe: (channel) => clients.wakeUps.unsubscribe(channel),
     destroy: () => all.forEach((client) => client.destroy()),
   };
-  return settled({ opened: Promise.all(all.map((client) => client.connect())), session }, connectMs);
+  const opened = Promise.all(all.map((client) => client.connect())).then(() => session);
+  return inTime({ opened, destroy: session.destroy }, connectMs, 'not connected');
 }
 
 /** TLS names its host by itself where the host is a name. */
@@ -110,50 +113,50 @@ function named({ host, port }: Endpoint): { host: string; port: number } {
   return { host, port };
 }
 
-/** The master, as the first Sentinel that answers names it, if it says so itself. */
-async function openMaster(url: RedisUrl & { kind: 'sentinel' }, options: SessionOptions): Promise<Session> {
+/** The master, as the first Sentinel names it that names one which says so itself. */
+async function openMaster(url: SentinelUrl, options: SessionOptions): Promise<Session> {
   const failures: string[] = [];
   for (const sentinel of url.sentinels) {
-    const found = await askSentinel(sentinel, url, options.connectMs).catch((error: unknown) => {
+    try {
+      return await openMasterOf(sentinel, url, options);
+    } catch (error) {
       failures.push(`${formatEndpoint(sentinel)}: ${error instanceof Error ? error.message : String(error)}`);
-      return null;
-    });
-    if (found === null) continue;
-    const session = await openServer(found, options);
-    const role = await session.send('decisions', '', ['ROLE']).catch((error: unknown) => error);
-    if (Array.isArray(role) && String(role[0]) === 'master') return session;
-    session.destroy();
-    failures.push(`${formatEndpoint(found)} is not the master that ${formatEndpoint(sentinel)} takes it for`);
+    }
   }
   throw new Error(`no Sentinel knows a master ${url.master} (${failures.join('; ')})`);
 }
 
-async function askSentinel(
-  sentinel: Endpoint,
-  url: RedisUrl & { kind: 'sentinel' },
-  connectMs: number,
-): Promise<Endpoint | null> {
-  const base = serverOptions({ ...url, username: null, password: url.sentinelPassword, database: 0 }, connectMs);
-  const client = createClient({ ...base, socket: { ...base.socket, ...named(sentinel) } });
-  // What goes wrong rejects the commands below.
-  client.on('error', () => undefined);
-  const ask = async (): Promise<Endpoint | null> => {
-    const reply: unknown = await client.sendCommand(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', url.master]);
-    return Array.isArray(reply) ? { host: String(reply[0]), port: Number(reply[1]) } : null;
-  };
-  const session = { ...closed, destroy: () => client.destroy() };
-  await settled({ opened: client.connect(), session }, connectMs);
-  const answered = ask().finally(() => client.destroy());
-  const timer = setTimeout(() => client.destroy(), connectMs);
-  return answered.finally(() => clearTimeout(timer));
+/** Each step of it takes `connectMs` at most. */
+async function openMasterOf(sentinel: Endpoint, url: SentinelUrl, options: SessionOptions): Promise<Session> {
+  const { connectMs } = options;
+  const found = await askSentinel(sentinel, url, connectMs);
+  // What becomes of a session that is not taken is no loss of the one that is.
+  const losses = held(options.lost);
+  const session = await openServer(found, { ...options, lost: losses.hear });
+  const opened = session.send('decisions', '', ['ROLE']);
+  const role = await inTime({ opened, destroy: session.destroy }, connectMs, 'no answer to ROLE');
+  if (!Array.isArray(role) || String(role[0]) !== 'master') {
+    session.destroy();
+    throw new Error(`${formatEndpoint(found)} is not the master`);
+  }
+  losses.release();
+  return session;
 }
 
-const closed: Session = {
-  send: () => Promise.reject(new Error('closed')),
-  subscribe: () => Promise.reject(new Error('closed')),
-  unsubscribe: () => Promise.resolve(),
-  destroy: () => undefined,
-};
+async function askSentinel(sentinel: Endpoint, url: SentinelUrl, connectMs: number): Promise<Endpoint> {
+  const base = serverOptions({ ...url, username: null, password: url.sentinelPassword, database: 0 }, connectMs);
+  const client = createClient({ ...base, socket: { ...base.socket, ...named(sentinel) } });
+  // What goes wrong rejects what is awaited.
+  client.on('error', () => undefined);
+  const destroy = (): void => client.destroy();
+  const opened = client.connect().then((): Promise<unknown> => {
+    return client.sendCommand(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', url.master]);
+  });
+  const reply = await inTime({ opened, destroy }, connectMs, 'no answer');
+  destroy();
+  if (!Array.isArray(reply)) throw new Error('it does not know that name');
+  return { host: String(reply[0]), port: Number(reply[1]) };
+}
 
 /** Nodes come and go by themselves; the session is lost only as a whole. */
 function openCluster(url: RedisUrl & { kind: 'cluster' }, options: SessionOptions): Promise<Session> {
@@ -186,8 +189,8 @@ function openCluster(url: RedisUrl & { kind: 'cluster' }, options: SessionOption
       await cluster.connect();
       await shortly(Promise.allSettled(cluster.masters.map((node) => cluster.nodeClient(node))));
     }),
-  );
-  return settled({ opened, session }, connectMs);
+  ).then(() => session);
+  return inTime({ opened, destroy: session.destroy }, connectMs, 'not connected');
 }
 
 /** Resolves with what is awaited or without it. */
@@ -206,5 +209,21 @@ function once(tell: (error: unknown) => void): (error: unknown) => void {
     if (told) return;
     told = true;
     tell(error);
+  };
+}
+
+/** Passes on nothing until its release, then all. */
+function held(tell: (error: unknown) => void): { hear: (error: unknown) => void; release: () => void } {
+  const heard: unknown[] = [];
+  let isReleased = false;
+  return {
+    hear: (error) => {
+      if (isReleased) tell(error);
+      else heard.push(error);
+    },
+    release: () => {
+      isReleased = true;
+      heard.forEach(tell);
+    },
   };
 }

@@ -18,19 +18,26 @@ export interface SharedEnd {
   readonly trailers: HeaderList | null;
 }
 
-export function writeHead(head: SharedHead): Buffer {
-  return Buffer.from(JSON.stringify({ ...head, headers: replayedHeaders(head.headers) }));
+/** A head, and until when others may begin to follow its answer: in ms since 1970, by the leader's clock. */
+export interface DatedHead {
+  readonly head: SharedHead;
+  readonly joinableUntil: number;
+}
+
+export function writeHead({ head, joinableUntil }: DatedHead): Buffer {
+  return Buffer.from(JSON.stringify({ ...head, headers: replayedHeaders(head.headers), joinableUntil }));
 }
 
 /** Of authenticated bytes; null where another version wrote them in another shape. */
-export function readHead(content: Buffer): SharedHead | null {
+export function readHead(content: Buffer): DatedHead | null {
   const data = parse(content);
   if (data === null) return null;
-  const { status, headers, contentLength, announcesTrailers, endOfStream } = data;
+  const { status, headers, contentLength, announcesTrailers, endOfStream, joinableUntil } = data;
   if (typeof status !== 'string' || !isHeaderList(headers)) return null;
   if (contentLength !== null && typeof contentLength !== 'number') return null;
   if (typeof announcesTrailers !== 'boolean' || typeof endOfStream !== 'boolean') return null;
-  return { status, headers, contentLength, announcesTrailers, endOfStream };
+  if (typeof joinableUntil !== 'number') return null;
+  return { head: { status, headers, contentLength, announcesTrailers, endOfStream }, joinableUntil };
 }
 
 export function writeEnd({ bytes, trailers }: SharedEnd): Buffer {

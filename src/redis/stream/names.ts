@@ -28,9 +28,12 @@ export interface SlotNames {
   readonly channel: string;
 }
 
+/** Of what lies under a key's names. Processors of two formats do not meet: each shares with its own kind. */
+export const STREAM_FORMAT = 'v2';
+
 export function keyNames(secret: Uint8Array, prefix: string, key: Key): KeyNames {
   const name = digest(secret, { label: 'redis-name', parts: [key] });
-  const base = `${prefix}v1:{${name}}`;
+  const base = `${prefix}${STREAM_FORMAT}:{${name}}`;
   return {
     name,
     pointer: `${base}:lease`,
@@ -43,6 +46,7 @@ export function keyNames(secret: Uint8Array, prefix: string, key: Key): KeyNames
   };
 }
 
+/** The same for all versions: the limit is on what they call together. */
 export function slotNames(prefix: string): SlotNames {
   return { slots: `${prefix}v1:{slots}`, channel: `${prefix}v1:{slots}:c` };
 }

@@ -5,6 +5,8 @@
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
+import { STREAM_FORMAT } from './names.ts';
+
 export const entryKinds = ['head', 'bytes', 'alive', 'end', 'failure'] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
@@ -35,7 +37,9 @@ const MAC_BYTES = 32;
 
 export function createSeal({ secret, name, token, encrypt }: SealOptions): Seal {
   const form = encrypt ? 'sealed' : 'readable';
-  const key = Buffer.from(hkdfSync('sha256', secret, token, `envoy-coalescer redis v1 ${form} ${name}`, 32));
+  const key = Buffer.from(
+    hkdfSync('sha256', secret, token, `envoy-coalescer redis ${STREAM_FORMAT} ${form} ${name}`, 32),
+  );
   const place: Place = (seq, kind) => {
     const header = Buffer.alloc(9);
     header.writeBigUInt64BE(BigInt(seq));

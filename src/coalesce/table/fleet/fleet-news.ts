@@ -3,7 +3,6 @@
 import type { FleetFlight } from '../../flight/fleet-role.ts';
 import type { FlightId } from '../../flight/flight.ts';
 import type { Board } from '../board.ts';
-import { nextCallDeadline } from '../call-deadlines.ts';
 import { admit, depart } from '../launching.ts';
 import { loseLeader, type Loss } from './losing.ts';
 
@@ -34,7 +33,7 @@ export function hearFromFleet(board: Board, flightId: FlightId, news: FleetNews 
       if (phase !== 'claiming') return;
       flight.fleet = { role: 'follows', fleetFlight: news.fleetFlight };
       flight.state = { phase: 'following', startedAt: now, leader: null };
-      return board.deadlines.set(flight, nextCallDeadline(board, flight));
+      return;
     case 'lost':
       return flight.fleet.role === 'follows' ? loseLeader(board, flight, news) : undefined;
     case 'slotGranted':
