@@ -11,7 +11,8 @@ import { printMistake } from './config/mistakes/mistakes.ts';
 import { readConfigFile, type ConfigResult } from './config/read.ts';
 import { WatchedFiles } from './config/reloading/watched-files.ts';
 import { createLog, type Log } from './observe/log.ts';
-import { ListenError } from './server/grpc-server.ts';
+import { ListenError } from './server/grpc/grpc-server.ts';
+import { leaveOutStacksOfResets } from './server/grpc/stream-errors.ts';
 import { startService, type Service } from './server/serve.ts';
 
 const FLUSH_LIMIT_MS = 1_000;
@@ -79,6 +80,8 @@ async function serve(path: string | null): Promise<void> {
     return;
   }
   const log = createLog(read.config.logLevel);
+  // Source maps have their own way to write a stack.
+  if (!process.sourceMapsEnabled) leaveOutStacksOfResets();
   process.on('uncaughtException', (error) => void crash(log, error));
   process.on('unhandledRejection', (error) => void crash(log, error));
   try {

@@ -2,7 +2,7 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Stack, startStack } from '../../harness/stack.ts';
-import { type HealthResponse, healthService } from '../../src/server/service-definition.ts';
+import { type HealthResponse, healthService } from '../../src/server/grpc/service-definition.ts';
 import { until } from '../support/condition.ts';
 import { Conductor, gateAt } from '../support/conductor.ts';
 import { call, callInOrder, ends, expectCut, expectWhole, legs, waitForBypasses, waitForWaiters } from './callers.ts';

@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import { setInterval } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { externalProcessorService } from '../../src/server/service-definition.ts';
+import { externalProcessorService } from '../../src/server/grpc/service-definition.ts';
 import { until } from '../support/condition.ts';
 import { requestHeaders } from '../support/envoy-messages.ts';
 import { type EnvoyPeer, startPeer } from '../support/envoy-peer.ts';

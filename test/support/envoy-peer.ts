@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Client, type ClientDuplexStream, credentials, Metadata, type StatusObject } from '@grpc/grpc-js';
 import { defer } from '../../harness/deferred.ts';
 import { freePort, type ProcessorProcess, startProcessor } from '../../harness/stack/processor-process.ts';
-import { externalProcessorService } from '../../src/server/service-definition.ts';
+import { externalProcessorService } from '../../src/server/grpc/service-definition.ts';
 import { until } from './condition.ts';
 import { protoCodec } from './proto-codec.ts';
 

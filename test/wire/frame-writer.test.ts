@@ -2,7 +2,7 @@
 import { Client, Server, ServerCredentials, credentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { afterEach, expect, test } from 'vitest';
 
-import { frameWriter } from '../../src/server/frame-writer.ts';
+import { frameWriter } from '../../src/server/grpc/frame-writer.ts';
 
 const path = '/test.Frames/Exchange';
 const asItIs = (bytes: Buffer): Buffer => bytes;

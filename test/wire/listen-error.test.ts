@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { freePort } from '../../harness/stack/processor-process.ts';
 import { readConfigFile } from '../../src/config/read.ts';
 import { createLog } from '../../src/observe/log.ts';
-import { ListenError } from '../../src/server/grpc-server.ts';
+import { ListenError } from '../../src/server/grpc/grpc-server.ts';
 import { startService } from '../../src/server/serve.ts';
 
 const opened: Server[] = [];

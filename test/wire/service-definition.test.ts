@@ -8,7 +8,7 @@ import {
   healthService,
   type ExternalProcessorHandlers,
   type HealthHandlers,
-} from '../../src/server/service-definition.ts';
+} from '../../src/server/grpc/service-definition.ts';
 import { headerMap } from '../support/proto-codec.ts';
 
 const opened: { close: () => Promise<void> | void }[] = [];

@@ -4,21 +4,21 @@
 
 import { Server, type Metadata, type ServerCredentials } from '@grpc/grpc-js';
 
-import type { BypassReason } from '../coalesce/request/outcomes.ts';
-import { policyFor } from '../coalesce/request/policy-choice.ts';
-import type { HeaderList } from '../coalesce/request/head.ts';
-import type { Policy } from '../coalesce/request/policy.ts';
-import { formatAddress, type Address } from '../config/values/address.ts';
-import type { Tls } from '../config/named-files/tls.ts';
-import { policyBook } from '../config/inline-policy.ts';
-import type { FilterName } from '../extproc/exchange-phase.ts';
-import { removeStaleSocket } from '../observe/stale-socket.ts';
-import { Certificates, credentialsFor, fleetOf } from './tls/credentials.ts';
-import { ExchangePump, type PolicyChooser, type ProcessStream } from './exchange-pump.ts';
+import type { BypassReason } from '../../coalesce/request/outcomes.ts';
+import { policyFor } from '../../coalesce/request/policy-choice.ts';
+import type { HeaderList } from '../../coalesce/request/head.ts';
+import type { Policy } from '../../coalesce/request/policy.ts';
+import { formatAddress, type Address } from '../../config/values/address.ts';
+import type { Tls } from '../../config/named-files/tls.ts';
+import { policyBook } from '../../config/inline-policy.ts';
+import type { FilterName } from '../../extproc/exchange-phase.ts';
+import { removeStaleSocket } from '../../observe/stale-socket.ts';
+import { Certificates, credentialsFor, fleetOf } from '../tls/credentials.ts';
+import { ExchangePump, type PolicyChooser, type ProcessStream } from '../exchange-pump.ts';
 import { frameWriter } from './frame-writer.ts';
 import { healthHandlers, type HealthState } from './health.ts';
 import { externalProcessorService, healthService } from './service-definition.ts';
-import type { Switchboard } from './switchboard.ts';
+import type { Switchboard } from '../switchboard.ts';
 
 /** Envoy itself sends messages of up to 80 MiB; a captured chunk is at most one of its buffers. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;

@@ -13,7 +13,7 @@ import type {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
-import { decodeMessage, messageIn, type EnvoyMessage } from '../extproc/wire.ts';
+import { decodeMessage, messageIn, type EnvoyMessage } from '../../extproc/wire.ts';
 
 /** What a server gives for `envoy.service.ext_proc.v3.ExternalProcessor`: it reads messages and writes encoded replies. */
 export type ExternalProcessorHandlers = {
@@ -58,7 +58,7 @@ export function healthService(): ServiceDefinition<HealthHandlers> {
 }
 
 /** The package's `proto` folder: beside `src` as beside `dist`. */
-const PROTO_FOLDER = '../../proto';
+const PROTO_FOLDER = '../../../proto';
 
 /** The methods of a service in one of our own files, by name; throws where the file lacks what this code asks for. */
 function loadMethods(file: string, service: string): (name: string) => MethodDefinition<object, object> {
