@@ -136,7 +136,7 @@ function worstKeys(keys: readonly KeySpeed[]): Array<Pick<KeySpeed, 'size' | 'ra
 }
 
 async function warmUp(rig: Rig, targets: readonly Target[]): Promise<void> {
-  for (const load of warmUpLoads) {
+  for (const load of warmUpLoads.filter(({ needsGo }) => needsGo !== true || rig.client === 'Go')) {
     const visited = targets.filter(({ name }) => load.targets.includes(name));
     for (const target of visited) await carryOut(rig, { load, target, label: 'warm-up' });
   }

@@ -37,7 +37,9 @@ function quickLoads(): readonly Load[] {
 }
 
 /** Enough to have every program's code compiled, which takes Node some thousand exchanges, and its connections made. */
-export const warmUpLoads: readonly Load[] = [bypassOf(2_000), uniqueOf(4_000), burstOf(100), streamsOf(2)];
+export const warmUpLoads: readonly Load[] = [
+  ...[bypassOf(2_000), uniqueOf(4_000), burstOf(100), streamsOf(2), mixedOf(4_000)],
+];
 
 /** What a processor has served whose memory is looked at: no crowd as large as the one that comes. */
 export const memoryWarmUpLoads: readonly Load[] = [uniqueOf(4_000), burstOf(100)];
