@@ -112,6 +112,8 @@ async function exit(log: Log, exitCode: number): Promise<void> {
   log.stopped(exitCode);
   // Whoever reads the log may have stalled: the exit does not wait for that.
   await Promise.race([log.flush(), new Promise((resolve) => setTimeout(resolve, FLUSH_LIMIT_MS))]);
+  // What was logged meanwhile: handed over at once, and written as the process ends.
+  void log.flush();
   process.exit(exitCode);
 }
 

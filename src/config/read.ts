@@ -116,8 +116,10 @@ function sound(
     if (parsed.success) return { content: parsed.data, left };
     // A key that is missing is not found by leaving it out: what it is missing from goes with it.
     const lacking = findingsOf(parsed.error.issues, knownKeys()).map(({ path }) => path.slice(0, -1));
-    if (lacking.some((path) => path.length === 0)) return { content: null, left };
-    left.push(...lacking);
+    const known = new Set(left.map((path) => JSON.stringify(path)));
+    const more = lacking.filter((path) => !known.has(JSON.stringify(path)));
+    if (more.length === 0 || more.some((path) => path.length === 0)) return { content: null, left };
+    left.push(...more);
   }
 }
 

@@ -8,6 +8,7 @@
 export interface BlockDestination {
   readonly write: (block: string) => unknown;
   readonly flush: (done: (error?: Error) => void) => void;
+  readonly flushSync: () => void;
 }
 
 const BLOCK_LENGTH = 32 * 1024;
@@ -33,6 +34,12 @@ export class LineBlocks {
   flush(done: (error?: Error) => void): void {
     this.#pass();
     this.#destination.flush(done);
+  }
+
+  /** For lines after which the process may end. */
+  flushSync(): void {
+    this.#pass();
+    this.#destination.flushSync();
   }
 
   #pass(): void {

@@ -131,7 +131,7 @@ export interface Log {
   readonly drainStarted: (flights: number, longestMs: number) => void;
   readonly drainEnded: (leftFlights: number, durationMs: number) => void;
   readonly stopped: (exitCode: number) => void;
-  /** Everything written so far has reached the destination. */
+  /** Everything written so far has reached the destination. At once it is with stdout's own buffer, which is written at the exit. */
   readonly flush: () => Promise<void>;
 }
 
@@ -296,9 +296,12 @@ function toStdout(): DestinationStream {
   destination.on('error', () => {
     destination.flushSync = () => undefined;
   });
+  // After a write that failed, what waits is written with what comes next: but once all room is taken, nothing comes any more.
+  destination.on('drop', () => destination.flush());
   return new LineBlocks({
     write: (block) => destination.write(block),
     flush: (done) => destination.flush(done),
+    flushSync: () => destination.flushSync(),
   });
 }
 

@@ -36,12 +36,19 @@ function isReplaced(name: string): boolean {
 
 /** Whether the end of an answer's body can be told from its connection's (RFC 9112, section 6.3). */
 export function isFramed(headers: HeaderList): boolean {
-  return headers.some(([name]) => name === 'content-length' || name === 'transfer-encoding');
+  const codings = headerValues(headers, 'transfer-encoding');
+  if (codings.length > 0) return /(?:^|,)\s*chunked\s*$/i.test(codings.join(','));
+  return headerValues(headers, 'content-length').length > 0;
 }
 
-/** Whether the answer is the last one on its connection (RFC 9112, section 9.6). */
+/**
+ * Whether the answer is the last one on its connection (RFC 9112, section 9.6), as undici's parser takes it. An answer of
+ * HTTP/1.0 is one too, but of that nothing is told; an Envoy has no such answers to a request of HTTP/1.1.
+ */
 export function closesConnection(headers: HeaderList): boolean {
-  return headerValues(headers, 'connection').some((value) => /(?:^|,)\s*close\s*(?:,|$)/i.test(value));
+  return ['connection', 'proxy-connection'].some((name) =>
+    headerValues(headers, name).some((value) => /(?:^|,)\s*close\s*(?:,|$)/i.test(value)),
+  );
 }
 
 /** undici's raw fields (names and values in turn) as a list. Values keep one unit per byte. */

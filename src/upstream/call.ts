@@ -153,7 +153,9 @@ class Call implements Dispatcher.DispatchHandler {
 
   /** An answer that ends with its connection ends in the same way where it is cut: nobody could be told which it was. */
   #refuse(controller: Dispatcher.DispatchController): void {
-    const error = new Error('the answer has neither content-length nor transfer-encoding, so its end cannot be told');
+    const error = new Error(
+      'the answer has neither content-length nor chunked transfer-encoding, so its end cannot be told',
+    );
     this.#break(error);
     controller.abort(error);
   }

@@ -200,6 +200,7 @@ describe('other answers', () => {
   test('members are the same in any order, and a name is not taken for two', () => {
     expect(differenceOf(json({ a: 1, b: { c: 2 } }), json({ b: { c: 2 }, a: 1 }))).toBeNull();
     expect(differenceOf(json({ 'a/b': 1 }), json({ a: { b: 1 } }))).toBe('rest');
+    expect(differenceOf(json({ a: 1, b: {}, c: [], d: { id: 'x', e: [{}] } }), json({ a: 1 }))).toBeNull();
     expect(differenceOf(json({ a: [1, 2] }), json({ a: ['1', 2] }))).toBe('rest');
   });
 

@@ -4,18 +4,21 @@ import { LineBlocks } from '../../src/observe/line-blocks.ts';
 
 let blocks: string[];
 let flushes: number;
+let syncs: string[][];
 let lines: LineBlocks;
 
 beforeEach(() => {
   vi.useFakeTimers();
   blocks = [];
   flushes = 0;
+  syncs = [];
   lines = new LineBlocks({
     write: (block) => blocks.push(block),
     flush: (done) => {
       flushes += 1;
       done();
     },
+    flushSync: () => syncs.push([...blocks]),
   });
 });
 afterEach(() => vi.useRealTimers());
@@ -64,4 +67,11 @@ test('a line that is longer than a block goes at once, behind those before it', 
   lines.write('two\n');
   lines.write(`${'y'.repeat(40_000)}\n`);
   expect(blocks).toEqual(['one\n', `two\n${'y'.repeat(40_000)}\n`]);
+});
+
+test('or for a line that is to be out before anything else happens', () => {
+  lines.write('one\n');
+  lines.write('two\n');
+  lines.flushSync();
+  expect(syncs).toEqual([['one\n', 'two\n']]);
 });

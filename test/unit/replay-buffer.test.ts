@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import { describe, expect, test, vi } from 'vitest';
 
 import { ReplayBuffer, type Cursor } from '../../src/coalesce/flight/replay-buffer.ts';
 
@@ -113,6 +116,24 @@ describe('reading', () => {
     expect(joins).toBe(9);
     expect([large.dropBefore(20_000), joins]).toEqual([16_384, 9]);
     expect(Buffer.byteLength(readAll(large, { offset: 16_384 }))).toBe(147_456);
+  });
+
+  test('a piece that was joined holds its chunks no longer', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const buffer = new ReplayBuffer();
+    const chunks: WeakRef<ArrayBuffer>[] = [];
+    for (let count = 0; count < 20; count += 1) {
+      const memory = new ArrayBuffer(8_192);
+      chunks.push(new WeakRef(memory));
+      buffer.append(new Uint8Array(memory));
+    }
+    readAll(buffer, open(buffer));
+    await vi.waitFor(() => {
+      collect();
+      expect(chunks.filter((chunk) => chunk.deref() !== undefined).length).toBeLessThanOrEqual(2);
+    });
+    expect(buffer.heldBytes).toBe(163_840);
   });
 
   test('empty chunks leave no trace', () => {

@@ -114,6 +114,7 @@ describe('an answer that is held up while its connection ends', () => {
     return { endings, bytes };
   };
   const closing = 'connection: close\r\ncontent-length: 8';
+  const proxied = 'proxy-connection: close\r\ncontent-length: 8';
 
   test('is whole, where the egress closes behind its last byte', async () => {
     expect(await held(closing, (socket) => socket.end('half'))).toEqual({ endings: ['ended'], bytes: 'halfhalf' });
@@ -122,6 +123,8 @@ describe('an answer that is held up while its connection ends', () => {
   test.each([
     ['closes before it', closing, (socket: Socket) => socket.end()],
     ['resets before it', closing, (socket: Socket) => socket.resetAndDestroy()],
+    ['closes by the word of a proxy before it', proxied, (socket: Socket) => socket.end()],
+    ['resets by the word of a proxy before it', proxied, (socket: Socket) => socket.resetAndDestroy()],
     ['resets a kept connection before it', 'content-length: 8', (socket: Socket) => socket.resetAndDestroy()],
     ['closes a kept connection before it', 'content-length: 8', (socket: Socket) => socket.end()],
   ])('is broken, where the egress %s', async (_, head, end) => {
@@ -130,19 +133,26 @@ describe('an answer that is held up while its connection ends', () => {
   });
 });
 
-test.each([
-  ['ends', (socket: Socket) => socket.end('half an answer')],
-  ['is reset', (socket: Socket) => void socket.write('half an answer', () => socket.resetAndDestroy())],
-])('an answer whose end is its connection’s is nobody’s, though the connection %s', async (_, end) => {
-  const url = await serve((socket) => {
-    socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n');
-    end(socket);
-  });
-  const heard: string[] = [];
-  const endings = await callInTurn(url, 1, { began: () => heard.push('began'), grew: () => heard.push('grew') });
-  expect(endings).toEqual([expect.stringContaining('neither content-length nor transfer-encoding')]);
-  expect(heard).toEqual([]);
-});
+const unframed = ['content-type: text/event-stream', 'transfer-encoding: gzip', 'transfer-encoding: chunked, identity'];
+
+const ends: ReadonlyArray<readonly [string, (socket: Socket) => void]> = [
+  ['ends', (socket) => socket.end('half an answer')],
+  ['is reset', (socket) => void socket.write('half', () => socket.resetAndDestroy())],
+];
+
+test.each(unframed.flatMap((field) => ends.map(([how, end]) => [field, how, end] as const)))(
+  'an answer with %s, whose end is its connection’s, is nobody’s, though the connection %s',
+  async (field, _, end) => {
+    const url = await serve((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${field}\r\n\r\n`);
+      end(socket);
+    });
+    const heard: string[] = [];
+    const endings = await callInTurn(url, 1, { began: () => heard.push('began'), grew: () => heard.push('grew') });
+    expect(endings).toEqual([expect.stringContaining('neither content-length nor chunked transfer-encoding')]);
+    expect(heard).toEqual([]);
+  },
+);
 
 test('an answer that has no body needs no frame', async () => {
   const url = await serve((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'));

@@ -91,8 +91,11 @@ function say(value: unknown, place: Place, name: string): void {
   else place.said = JSON.stringify(value);
 }
 
-/** Whatever order the answer named them in. */
-function inOrder({ said, below }: Place): readonly unknown[] {
-  const places = [...(below ?? [])].sort(([one], [other]) => (one < other ? -1 : 1));
-  return [said, places.map(([name, place]) => [name, inOrder(place)])];
+/** Whatever order the answer named them in; null where nothing is said. */
+function inOrder({ said, below }: Place): readonly unknown[] | null {
+  const places = [...(below ?? [])]
+    .map(([name, place]) => [name, inOrder(place)] as const)
+    .filter(([, place]) => place !== null)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  return said === null && places.length === 0 ? null : [said, places];
 }

@@ -161,11 +161,14 @@ export class ReplayBuffer {
 
 /** The parts as one, joined when it is first asked for and held in their place from then on. */
 function joinedOnce(parts: readonly Part[], { length, join }: { length: number; join: Join }): Part {
+  // Let go of by the join: a closure that could still reach them would hold all of them as long as the piece.
+  let waiting = parts;
   const piece: Part = {
     start: parts[0]?.start ?? 0,
     length,
     bytes: () => {
-      const joined = join(parts.map(({ bytes }) => bytes()));
+      const joined = join(waiting.map(({ bytes }) => bytes()));
+      waiting = [];
       piece.bytes = () => joined;
       return joined;
     },
