@@ -77,16 +77,36 @@ export async function startProcessor(
   };
 }
 
+const FIRST_PORT = 15_000;
+/** Test files that run at the same time take their ports from slices of their own. */
+const SLICES = 8;
+const SLICE_PORTS = 2_000;
+const ownSlice = Number(process.env['VITEST_POOL_ID'] ?? process.pid) % SLICES;
+
+/** Given away of late: whoever has one may not listen at it yet. */
+const given = new Set<number>();
+const GIVEN_LIMIT = 200;
+
 /**
  * A port that is free now and stays so: outside the range from which the system takes ports for connections, so that a
  * busy neighbour does not get it between two runs of the processor.
  */
 export async function freePort(): Promise<number> {
+  const first = FIRST_PORT + ownSlice * SLICE_PORTS;
   for (let attempt = 0; attempt < 100; attempt += 1) {
-    const port = randomInt(15_000, 32_000);
+    const port = first + randomInt(SLICE_PORTS);
+    if (given.has(port)) continue;
+    // Before it is tried: others may ask meanwhile.
+    remember(port);
     if (await isFree(port)) return port;
   }
-  throw new Error('no free port between 15000 and 32000 in 100 attempts');
+  throw new Error(`no free port from ${first} to ${first + SLICE_PORTS - 1} in 100 attempts`);
+}
+
+function remember(port: number): void {
+  given.add(port);
+  const [oldest] = given;
+  if (given.size > GIVEN_LIMIT && oldest !== undefined) given.delete(oldest);
 }
 
 function isFree(port: number): Promise<boolean> {
